@@ -32,7 +32,7 @@ def mark_seen(values: Ints, first: int, seen: NDArray[np.bool_]) -> None:
 
 @compiled
 def pair_codes(left: Ints, first_left: int, right: Ints, first_right: int, width: int, out: Ints) -> None:
-    """out = left · width + right, -1 where either is -1."""
+    """Write left · width + right, -1 where either is -1."""
     for i in range(out.shape[0]):
         a, b = left[i] - first_left, right[i] - first_right
         out[i] = -1 if a < 0 or b < 0 else a * width + b

@@ -1,0 +1,59 @@
+"""Data sets, one file each: the folder is the registry.
+
+To add one, add a file with a one-paragraph docstring, the `FILES` its publisher ships (empty if it needs none) and a
+function ``load(*, data_home=None, ...) -> Dataset``.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fermi.datasets._dataset import Dataset
+from fermi.datasets.synthetic import synthetic
+from fermi.errors import bad_argument, listed
+
+__all__ = ["Dataset", "find", "load", "names", "synthetic"]
+
+
+def names() -> list[str]:
+    """The data sets that `load` knows.
+
+    Examples
+    --------
+    >>> names()
+    ['adult', 'synthetic']
+    """
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+
+
+def find(name: str) -> ModuleType:
+    """The module of a data set: its docstring is the note on the data, `FILES` what it needs, `load` reads it."""
+    if name not in names():
+        raise bad_argument("name", f"is {name!r}", f"one of {listed(names())}")
+    return import_module(f"{__name__}.{name}")
+
+
+def load(name: str, *, data_home: str | Path | None = None, **options: Any) -> Dataset:
+    """Load a data set with its split into training and test rows.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+    data_home : path, optional
+        The folder of the raw files, by default ``$FERMI_DATA``, else a folder in the user's cache. A file that is not
+        there is downloaded from its publisher and its checksum verified.
+    **options
+        What the data set's own `load` takes.
+
+    Examples
+    --------
+    >>> load("synthetic").X_train.shape
+    (10000, 7)
+    """
+    data: Dataset = find(name).load(data_home=data_home, **options)
+    return data

@@ -1,0 +1,62 @@
+"""What every loader returns."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Training and test rows: features X, labels y, sensitive columns s.
+
+    `note` says where the data comes from, what is known to be wrong with it, and whether the sensitive columns are
+    among the features.
+    """
+
+    name: str
+    X_train: pd.DataFrame
+    y_train: pd.Series
+    s_train: pd.DataFrame
+    X_test: pd.DataFrame
+    y_test: pd.Series
+    s_test: pd.DataFrame
+    note: str = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"Dataset({self.name!r}, {len(self.X_train)} + {len(self.X_test)} rows, {self.X_train.shape[1]} columns, "
+            f"sensitive: {', '.join(self.s_train.columns)})"
+        )
+
+    def numeric(self) -> Self:
+        """The same rows with features that any model takes, fitted on the training rows alone.
+
+        Numbers are standardised, a missing one becomes the mean; each category of a column becomes a 0/1 column
+        ``column=category``; a missing category, or one never seen in training, is zero in all of them.
+
+        Examples
+        --------
+        >>> from fermi.datasets import synthetic
+        >>> list(synthetic(n=100).numeric().X_train.columns[:5])
+        ['income', 'debt_ratio', 'years_employed', 'age', 'rating=R1']
+        """
+        import pandas as pd
+
+        numbers = self.X_train.select_dtypes("number")
+        scale = numbers.std(ddof=0).replace(0.0, 1.0)
+        categories = {name: self.X_train[name].astype("category").cat.categories for name in self.X_train}
+
+        def encode(X: pd.DataFrame) -> pd.DataFrame:
+            parts: list[pd.DataFrame] = [((X[numbers.columns] - numbers.mean()) / scale).fillna(0.0)]
+            for name in X.columns.drop(numbers.columns):
+                coded = pd.Categorical(X[name], categories=categories[name])
+                dummies = pd.get_dummies(pd.Series(coded, index=X.index), dtype=float)
+                parts.append(dummies.set_axis([f"{name}={value}" for value in dummies.columns], axis=1))
+            return pd.concat(parts, axis=1)
+
+        return dataclasses.replace(self, X_train=encode(self.X_train), X_test=encode(self.X_test))

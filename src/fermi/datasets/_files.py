@@ -1,0 +1,99 @@
+"""Raw files of the data sets: found in a folder, or downloaded whole and verified."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+import urllib.request
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from typing import IO
+
+from fermi.errors import DataError
+
+_BLOCK = 1 << 16
+_TIMEOUT = 30.0  # seconds without a byte
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file as its publisher ships it; `path` is where it lies below the data folder."""
+
+    path: str
+    url: str
+    sha256: str
+
+    def locate(self, data_home: str | Path | None = None) -> Path:
+        """The verified file on disk, downloaded if it is not there."""
+        target = home(data_home) / self.path
+        if not target.exists():
+            self._download(target)
+        elif _digest(target) != self.sha256:
+            raise DataError(
+                f"{target} is not the file that {self.url} ships (its SHA-256 differs): "
+                "move it away to have it downloaded again."
+            )
+        return target
+
+    def is_present(self, data_home: str | Path | None = None) -> bool:
+        """Whether the file is on disk, whatever it holds."""
+        return (home(data_home) / self.path).exists()
+
+    def _download(self, target: Path) -> None:
+        """Fetch into a temporary file beside the target, verify, and move it into place in one step."""
+        advice = f"put the file at {target}, or set FERMI_DATA to a folder that holds {self.path}"
+        part: Path | None = None
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=target.parent, prefix=target.name + ".", delete=False) as out:
+                part = Path(out.name)
+                with urllib.request.urlopen(self.url, timeout=_TIMEOUT) as response:
+                    _copy(response, out, target.name)
+            if _digest(part) != self.sha256:
+                raise DataError(f"{self.url} did not send the expected file (its SHA-256 differs): {advice}.")
+            part.chmod(0o644)
+            part.replace(target)
+        except (OSError, HTTPException) as error:  # urllib's own errors are OSErrors
+            raise DataError(f"Could not download {self.url} ({error}): {advice}.") from error
+        finally:
+            if part is not None:
+                part.unlink(missing_ok=True)
+
+
+def home(data_home: str | Path | None = None) -> Path:
+    """The data folder: the argument, else ``$FERMI_DATA``, else a folder in the user's cache."""
+    chosen = data_home or os.environ.get("FERMI_DATA")
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", "~")).expanduser() / "fermi"
+    if sys.platform == "darwin":
+        return Path("~/Library/Caches/fermi").expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "fermi"
+
+
+def _copy(response: HTTPResponse, out: IO[bytes], name: str) -> None:
+    """Copy with a progress bar on a terminal and silence elsewhere."""
+    from rich.console import Console
+    from rich.progress import DownloadColumn, Progress
+
+    console = Console(stderr=True)
+    size = None
+    with suppress(TypeError, ValueError):
+        size = int(response.headers["Content-Length"])
+    with Progress(
+        *Progress.get_default_columns(), DownloadColumn(), console=console, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(name, total=size)
+        while block := response.read(_BLOCK):
+            out.write(block)
+            bar.update(task, advance=len(block))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,82 @@
+"""Adult (census income): whether a person earns more than 50,000 dollars a year.
+
+48,842 rows drawn from the 1994 census of the United States, donated to UCI by Kohavi and Becker (1996), in the
+official split of 32,561 and 16,281. Known problems: the threshold is arbitrary and binds women and Black people far
+more than others (Ding et al. 2021 show how much results hang on it); `fnlwgt` is a sampling weight, not a trait;
+`education` repeats `education-num`; 7% of rows lack occupation, workclass or country. Sensitive columns are among the
+features unless `include_sensitive=False`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fermi.datasets._dataset import Dataset
+from fermi.datasets._files import RemoteFile
+from fermi.errors import bad_argument, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/adult"
+FILES = (
+    RemoteFile(
+        "adult/adult.data",
+        f"{_URL}/adult.data",
+        "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+    ),
+    RemoteFile(
+        "adult/adult.test",
+        f"{_URL}/adult.test",
+        "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+    ),
+)
+_COLUMNS = [
+    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
+    "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
+]  # fmt: skip
+_SENSITIVE = ("sex", "race")
+
+
+def load(
+    *,
+    data_home: str | Path | None = None,
+    sensitive: str | Sequence[str] = "sex",
+    include_sensitive: bool = True,
+) -> Dataset:
+    """Load Adult.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        The folder that holds ``adult/adult.data`` and ``adult/adult.test``.
+    sensitive : "sex", "race" or both
+        The sensitive columns.
+    include_sensitive : bool
+        Whether they stay among the features.
+    """
+    chosen = [sensitive] if isinstance(sensitive, str) else list(sensitive)
+    if not chosen or any(name not in _SENSITIVE for name in chosen):
+        raise bad_argument("sensitive", f"is {sensitive!r}", f"one or both of {listed(_SENSITIVE)}")
+    train, test = (_read(file.locate(data_home)) for file in FILES)
+    for name in train.columns[train.dtypes == "category"]:
+        test[name] = test[name].cat.set_categories(train[name].cat.categories)
+    dropped = ["income"] if include_sensitive else ["income", *chosen]
+    return Dataset(
+        "adult",
+        train.drop(columns=dropped), train["income"].astype(str), train[chosen],
+        test.drop(columns=dropped), test["income"].astype(str), test[chosen],
+        note=__doc__ or "",
+    )  # fmt: skip
+
+
+def _read(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    # The test file opens with a comment and ends its labels with a full stop.
+    frame = pd.read_csv(path, names=_COLUMNS, skipinitialspace=True, na_values="?", comment="|", skip_blank_lines=True)
+    frame["income"] = frame["income"].str.rstrip(".")
+    text = frame.columns.drop(frame.select_dtypes("number").columns)
+    return frame.astype(dict.fromkeys(text, "category"))

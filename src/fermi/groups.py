@@ -83,7 +83,7 @@ class GroupEncoder:
         """The new columns in the order learned: by name where all have one, else by position."""
         if set(columns) == set(self.columns_):
             return {name: columns[name] for name in self.columns_}
-        named = None not in columns and None not in self.columns_
+        named = all(_is_name(name) for name in (*columns, *self.columns_))
         if len(columns) != len(self.columns_) or (named and len(columns) > 1):
             raise bad_argument(ARGUMENT, f"has the columns {listed(columns)}", f"the columns {listed(self.columns_)}")
         return dict(zip(self.columns_, columns.values(), strict=True))
@@ -143,10 +143,14 @@ def group_labels(names: Sequence[str | None], values: Sequence[tuple[Any, ...]])
     >>> group_labels(["sex"], [("F",), (1.0,)]), group_labels([None], [("F",)])
     (['sex=F', 'sex=1'], ['F'])
     """
-    # Columns of a plain matrix are called by their position, which says nothing to a reader.
-    prefixes = ["" if name is None or name.isdigit() else f"{name}=" for name in names]
+    prefixes = [f"{name}=" if _is_name(name) else "" for name in names]
     several = len(names) > 1
     return [", ".join(prefix + _word(v, several) for prefix, v in zip(prefixes, row, strict=True)) for row in values]
+
+
+def _is_name(name: str | None) -> bool:
+    """Whether a column is called something; those of a plain matrix have only their position."""
+    return name is not None and not name.isdigit()
 
 
 def _word(value: Any, several: bool) -> str:

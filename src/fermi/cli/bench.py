@@ -1,0 +1,96 @@
+"""`fermi bench`: run a file of benchmarks/ and print each case as a ratio to its peer."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import fermi
+from fermi._optional import require
+from fermi.errors import FermiError, bad_argument, listed
+
+
+def run(name: str, *, as_json: bool) -> None:
+    """Run benchmarks/bench_NAME.py with pytest-benchmark; keep the ratios in benchmarks/results/NAME.json."""
+    folder = _folder()
+    script = folder / f"bench_{name}.py"
+    if not script.exists():
+        known = sorted(path.stem.removeprefix("bench_") for path in folder.glob("bench_*.py"))
+        raise bad_argument("name", f"is {name!r}", f"one of {listed(known)}")
+    require("pytest_benchmark", extra="dev")
+    result = {"machine": _machine(), "cases": _ratios(_measure(script))}
+    text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
+    target = folder / "results" / f"{name}.json"
+    partial = target.with_suffix(".json.part")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(target)
+    if as_json:
+        print(text, end="")
+    else:
+        _show(result)
+
+
+def _folder() -> Path:
+    candidates = [Path(fermi.__file__).parents[2] / "benchmarks", Path.cwd() / "benchmarks"]
+    for folder in candidates:
+        if any(folder.glob("bench_*.py")):
+            return folder
+    raise FermiError("The benchmarks are in the source checkout, not in the package: run this from there.")
+
+
+def _measure(script: Path) -> list[dict[str, Any]]:
+    """What pytest-benchmark recorded, one entry per function."""
+    with tempfile.TemporaryDirectory() as folder:
+        record = Path(folder) / "record.json"
+        command = [sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider"]
+        done = subprocess.run(
+            [*command, "--benchmark-only", f"--benchmark-json={record}", str(script)],
+            check=False, capture_output=True, text=True,
+        )  # fmt: skip
+        if done.returncode != 0 or not record.exists():
+            raise RuntimeError(f"The benchmark {script.name} failed:\n{done.stdout}{done.stderr}")
+        entries: list[dict[str, Any]] = json.loads(record.read_text())["benchmarks"]
+        return entries
+
+
+def _ratios(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Pair each case (a group of pytest-benchmark) with its peer: the function whose name ends in _peer."""
+    cases: dict[str, dict[str, Any]] = {}
+    for entry in entries:
+        case = cases.setdefault(entry["group"], {"case": entry["group"]})
+        role = "peer" if entry["name"].split("[")[0].endswith("_peer") else "fermi"
+        case[f"{role}_seconds"] = entry["stats"]["min"]
+        case[f"{role}_median_seconds"] = entry["stats"]["median"]
+        case.update(entry["extra_info"])
+    for case in cases.values():
+        case["ratio"] = case["fermi_seconds"] / case["peer_seconds"]
+        case["median_ratio"] = case["fermi_median_seconds"] / case["peer_median_seconds"]
+    return list(cases.values())
+
+
+def _machine() -> dict[str, Any]:
+    import numpy as np
+
+    return {
+        "cpus": os.cpu_count(),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "fermi": fermi.__version__,
+    }
+
+
+def _show(result: dict[str, Any]) -> None:
+    for case in result["cases"]:
+        extra = f", {case['peak_extra_mb']:.1f} MB of extra memory" if "peak_extra_mb" in case else ""
+        print(
+            f"{case['case']}: {case['ratio']:.2f} of {case['peer']}\n"
+            f"    {1e3 * case['fermi_seconds']:.1f} ms against {1e3 * case['peer_seconds']:.1f} ms, the best rounds of each; "
+            f"ratio of medians {case['median_ratio']:.2f}{extra}"
+        )

@@ -1,0 +1,193 @@
+"""Bad input gets one sentence that names the argument, what was found and what is expected."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import fermi
+from fermi import ConditionalParity, Contingency, EqualOpportunity, FermiError
+
+GOOD: dict[str, Any] = {"y_pred": [0, 1, 1], "sensitive_features": ["a", "b", "a"]}
+F = np.array([[0.5, 0.5], [0.2, 0.8], [1.0, 0.0]])
+
+
+def index(*labels: int) -> pd.Index[Any]:
+    return pd.Index(labels)
+
+
+CASES: dict[str, tuple[dict[str, Any], str]] = {
+    "groups too short": (
+        {"sensitive_features": ["a", "b"]},
+        "`sensitive_features` has 2 rows; expected 3, as many as `y_pred`.",
+    ),
+    "labels too long": ({"y_true": [0, 1, 1, 0]}, "`y_true` has 4 rows; expected 3, as many as `y_pred`."),
+    "weights too short": ({"sample_weight": [1.0]}, "`sample_weight` has 1 rows; expected 3, as many as `y_pred`."),
+    "columns of unequal length": (
+        {"sensitive_features": {"sex": [1, 2, 1], "race": [1, 2]}},
+        "`sensitive_features` has 2 rows; expected 3, as many as `y_pred`.",
+    ),
+    "empty": ({"y_pred": [], "sensitive_features": []}, "`y_pred` is empty; expected at least one row."),
+    "no columns": ({"sensitive_features": {}}, "`sensitive_features` has no columns; expected at least one."),
+    "negative probability": (
+        {"y_pred": F - [[0, 0], [0.3, -0.3], [0, 0]]},
+        "`y_pred` has the row 1 [-0.1, 1.1]; expected probabilities: at least zero, none missing, summing to one",
+    ),
+    "NaN probability": ({"y_pred": np.where(F == 0.8, np.nan, F)}, "`y_pred` has the row 1 [0.2, nan]; expected prob"),
+    "infinite probability": ({"y_pred": np.where(F == 0.8, np.inf, F)}, "`y_pred` has the row 1 [0.2, inf]; expected"),
+    "probabilities that do not sum to one": (
+        {"y_pred": F * [[1.0], [1.0], [0.9]]},
+        "`y_pred` has the row 2 [0.9, 0]; expected probabilities: at least zero, none missing, summing to one",
+    ),
+    "scores of one class": (
+        {"y_pred": F[:, 0]},
+        "`y_pred` holds numbers such as 0.2; expected labels, or an (n, m) matrix of probabilities",
+    ),
+    "a column of labels": (
+        {"y_pred": [[0], [1], [1]]},
+        "`y_pred` has the row 0 [0]; expected probabilities",
+    ),
+    "three dimensions": ({"y_pred": F[None]}, "`y_pred` has the shape (1, 3, 2); expected (n,) labels or (n, m)"),
+    "a matrix of words": ({"y_pred": [["a", "b"]] * 3}, "`y_pred` is a matrix of <U1; expected (n,) labels or"),
+    "missing predictions": ({"y_pred": [0, None, 1]}, "`y_pred` has 1 missing entries; expected a prediction in every"),
+    "a scalar": ({"y_pred": 1}, "`y_pred` has the shape (); expected (n,) labels or (n, m) probabilities."),
+    "an unknown notion": (
+        {"notion": "equalised_odds"},
+        "`notion` is 'equalised_odds'; expected one of 'demographic_parity', 'equalized_odds', 'equal_opportunity'",
+    ),
+    "a notion of another type": ({"notion": 3}, "`notion` is 3; expected one of 'demographic_parity'"),
+    "y_true missing where equalized odds needs it": (
+        {"notion": "equalized_odds"},
+        "`y_true` is missing, and 'equalized_odds' conditions on it; expected the true labels.",
+    ),
+    "y_true missing where equal opportunity needs it": (
+        {"notion": "equal_opportunity"},
+        "`y_true` is missing, and 'equal_opportunity' conditions on it; expected the true labels.",
+    ),
+    "holes in y_true": (
+        {"notion": "equalized_odds", "y_true": [0, None, 1]},
+        "`y_true` has 1 missing entries; expected a label in every row.",
+    ),
+    "one-hot y_true": (
+        {"notion": "equalized_odds", "y_true": np.eye(3)},
+        "`y_true` has the shape (3, 3); expected one dimension per column.",
+    ),
+    "advantaged labels that do not occur": (
+        {"notion": EqualOpportunity({2, 1}), "y_true": [0, 1, 1]},
+        "`advantaged` holds 2, which does not occur in `y_true`; expected labels among 0, 1.",
+    ),
+    "a column for Z of another length": (
+        {"notion": ConditionalParity([0, 1])},
+        "`notion` has 2 values of Z; expected 3, one for each row.",
+    ),
+    "all groups unknown": (
+        {"sensitive_features": [None, None, float("nan")]},
+        "`sensitive_features` is unknown in every row; expected a known group in at least one.",
+    ),
+    "one column known, no row complete": (
+        {"sensitive_features": {"sex": ["F", None, None], "race": [None, "B", "B"]}},
+        "`sensitive_features` is unknown in every row; expected a known group in at least one.",
+    ),
+    "groups given as one word": (
+        {"sensitive_features": "sex"},
+        "`sensitive_features` is 'sex'; expected one value per row (an array, Series, DataFrame or dict of columns).",
+    ),
+    "groups with three dimensions": (
+        {"sensitive_features": np.zeros((3, 2, 2))},
+        "`sensitive_features` has the shape (3, 2, 2); expected one dimension per column.",
+    ),
+    "indexes that disagree": (
+        {
+            "y_pred": pd.Series([0, 1, 1], index=index(0, 1, 2)),
+            "sensitive_features": pd.Series(["a", "b", "a"], index=index(2, 1, 0)),
+        },
+        "`sensitive_features` has another index than `y_pred`; expected the same rows in the same order",
+    ),
+    "indexes that disagree in a frame": (
+        {
+            "y_pred": pd.DataFrame(F, index=index(0, 1, 2)),
+            "sensitive_features": pd.DataFrame({"sex": [0, 1, 0]}, index=index(3, 4, 5)),
+        },
+        "`sensitive_features` has another index than `y_pred`; expected the same rows in the same order",
+    ),
+    "indexes that disagree with the weights": (
+        {
+            "y_pred": pd.Series([0, 1, 1]),
+            "sample_weight": pd.Series([1.0, 1.0, 1.0], index=index(1, 2, 3)),
+        },
+        "`sample_weight` has another index than `y_pred`; expected the same rows in the same order",
+    ),
+    "a label outside the declared classes": ({"classes": [0, 2]}, "`y_pred` holds 1; expected one of 0, 2."),
+    "too few classes": ({"y_pred": F, "classes": [0]}, "`classes` has 1 labels; expected 2, one per column of `y_pred`."),
+    "the same class twice": ({"classes": [0, 1, 1]}, "`classes` is 0, 1, 1; expected at least one label, none of them"),
+    "negative weights": (
+        {"sample_weight": [1, -1, 1]},
+        "`sample_weight` holds negative or non-finite numbers; expected numbers of at least zero.",
+    ),
+    "NaN weights": ({"sample_weight": [1, np.nan, 1]}, "`sample_weight` holds negative or non-finite numbers; expected"),
+    "weights that are all zero": (
+        {"sample_weight": [0, 0, 0]},
+        "`sample_weight` is zero in every row; expected a positive weight in at least one.",
+    ),
+    "weights that are words": ({"sample_weight": ["a", "b", "c"]}, "`sample_weight` is not numeric; expected one number"),
+    "a matrix of weights": ({"sample_weight": F}, "`sample_weight` has the shape (3, 2); expected one dimension."),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_clear_sentence(case: str) -> None:
+    arguments, words = CASES[case]
+    with pytest.raises(FermiError, match=re.escape(words)) as caught:
+        Contingency.from_predictions(**{**GOOD, **arguments})
+    message = str(caught.value)
+    assert message.endswith(".")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda c: fermi.lq_violation(c, q=0.5), "`q` is 0.5; expected a number of at least 1."),
+        (lambda c: fermi.lq_violation(c, q=float("nan")), "`q` is nan; expected a number of at least 1."),
+        (lambda c: fermi.renyi_mutual_information(c, alpha=0), "`alpha` is 0; expected a number above 0."),
+        (lambda c: fermi.parity_ratio(c, outcome=7), "`outcome` is 7; expected one of 0, 1."),
+        (lambda c: Contingency([[1.0, -1.0]]), "`table` holds negative or non-finite weights; expected"),
+        (lambda c: Contingency([1.0, 1.0]), "`table` has 1 dimensions; expected conditions × groups × classes."),
+        (lambda c: Contingency([[1.0, 1.0]], classes=("a",)), "`classes` is 'a'; expected 2 different labels."),
+        (lambda c: EqualOpportunity([]), "`advantaged` is empty; expected at least one label."),
+        (lambda c: ConditionalParity(np.eye(2)), "`values` has the shape (2, 2); expected one dimension per column."),
+        (lambda c: fermi.ermi(Contingency([[0.0, 0.0]])), "No row counts: none has a known group and a condition"),
+        (
+            lambda c: c + Contingency.from_predictions(F, ["a", "b", "a"]),
+            "Cannot merge hard demographic_parity with soft demographic_parity: both tables must measure the same",
+        ),
+    ],
+)  # fmt: skip
+def test_one_clear_sentence_elsewhere(call: Any, words: str) -> None:
+    with pytest.raises(FermiError, match=re.escape(words)):
+        call(Contingency.from_predictions(**GOOD))
+
+
+def test_unknown_keywords_are_refused() -> None:
+    with pytest.raises(TypeError, match="group_column"):
+        fermi.ermi([0, 1], ["a", "b"], group_column=1)
+    with pytest.raises(TypeError):
+        fermi.ermi(Contingency.from_predictions(**GOOD), y_true=[0, 1, 1])
+    with pytest.raises(TypeError):
+        Contingency.from_predictions([0, 1], ["a", "b"]) + 1
+
+
+def test_what_is_not_bad() -> None:
+    """Aligned indexes, mixed libraries and three printed decimals are fine."""
+    same = pd.Series(["a", "b", "a"], index=index(5, 6, 7))
+    c = Contingency.from_predictions(pd.Series([0, 1, 1], index=index(5, 6, 7)), same)
+    assert c == Contingency.from_predictions(pl.Series([0, 1, 1]), same)
+    rounded = Contingency.from_predictions(np.array([[0.333, 0.333, 0.333]]), ["a"])
+    assert rounded.total == pytest.approx(0.999)
+    one_class = Contingency.from_predictions(np.ones((3, 1)), ["a", "b", "a"])
+    assert fermi.ermi(one_class) == 0.0

@@ -1,0 +1,250 @@
+"""The table against a loop over rows, and its algebra."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fermi
+from fermi import ConditionalParity, Contingency, EqualOpportunity
+from fermi._parallel import _PARTS, _WORTH_THREADS
+
+from .strategies import Rows, rows
+
+NOTIONS: list[Any] = ["demographic_parity", "equalized_odds", EqualOpportunity({0}), EqualOpportunity([0, 2])]
+
+
+def build(r: Rows, notion: Any = "demographic_parity", keep: slice = slice(None), **options: Any) -> Contingency:
+    return Contingency.from_predictions(
+        r.y_pred[keep], r.sensitive[keep], y_true=r.y_true[keep], notion=notion, **options
+    )
+
+
+def brute(r: Rows, inside: Any) -> dict[tuple[Any, str, int], float]:
+    cells: dict[tuple[Any, str, int], float] = {}
+    for label, group, target, weight in zip(r.y_pred, r.sensitive, r.y_true, r.weight, strict=True):
+        if group is not None and weight and target in inside:
+            key = (target, group, label)
+            cells[key] = cells.get(key, 0.0) + weight
+    return cells
+
+
+@given(rows())
+def test_every_cell_is_what_a_loop_over_rows_counts(r: Rows) -> None:
+    c = build(r, "equalized_odds", sample_weight=r.weight)
+    got = {
+        (z, s, y): c.table[i, j, k]
+        for i, z in enumerate(c.conditions)
+        for j, s in enumerate(c.groups)
+        for k, y in enumerate(c.classes)
+        if c.table[i, j, k]
+    }
+    assert got == brute(r, {0, 1, 2})
+    assert c.n_unknown == sum(w for w, s in zip(r.weight, r.sensitive, strict=True) if s is None)
+
+
+@given(rows())
+def test_equal_opportunity_is_a_slice_of_equalized_odds(r: Rows) -> None:
+    odds = build(r, "equalized_odds")
+    label = max(r.y_true)
+    opportunity = build(r, "equal_opportunity")
+    assert opportunity.conditions == (label,)
+    assert opportunity.groups == odds.groups  # groups without a row in 𝒵 are still there
+    assert np.array_equal(opportunity.table[0], odds.table[odds.conditions.index(label)])
+    parity = build(r)
+    assert np.array_equal(parity.table[0], odds.table.sum(axis=0))
+
+
+@given(rows(), st.sampled_from([0, 1, 2]), st.data())
+def test_tables_add_exactly(r: Rows, which: int, data: st.DataObject) -> None:
+    notion = ["demographic_parity", "equalized_odds", "equal_opportunity"][which]
+    for column in (r.y_pred, r.sensitive, r.y_true, r.weight):
+        column.extend(column[:1])  # type: ignore[arg-type]  # a known group on either side of any cut
+    cut = data.draw(st.integers(1, len(r.y_pred) - 1))
+    r.y_true[0] = r.y_true[-1] = 2  # and the label that equal opportunity conditions on
+    whole = build(r, notion, sample_weight=r.weight)
+    left = build(r, notion, slice(None, cut), sample_weight=r.weight[:cut])
+    right = build(r, notion, slice(cut, None), sample_weight=r.weight[cut:])
+    for merged in (left + right, right + left, sum([left, right])):
+        assert merged == whole
+        assert (merged.groups, merged.classes, merged.conditions) == (whole.groups, whole.classes, whole.conditions)
+        assert np.array_equal(merged.table, whole.table)
+
+
+@given(rows(missing=True))
+def test_integer_weights_equal_repeated_rows(r: Rows) -> None:
+    repeated = Rows(*(np.repeat(np.array(c, dtype=object), r.weight).tolist() for c in vars(r).values()))
+    assert build(r, "equalized_odds", sample_weight=r.weight, classes=range(5)).table.sum() == sum(
+        w for w, s in zip(r.weight, r.sensitive, strict=True) if s is not None
+    )
+    weighted, plain = build(r, sample_weight=r.weight), build(repeated)
+    # A label that only rows of weight zero have is as absent as they are.
+    assert weighted == plain
+
+
+@given(rows())
+def test_soft_equals_hard_on_one_hot_probabilities(r: Rows) -> None:
+    for notion in ("demographic_parity", "equalized_odds"):
+        hard = build(r, notion, classes=range(5), sample_weight=r.weight)
+        one_hot = np.eye(5)[r.y_pred]
+        soft = Contingency.from_predictions(
+            one_hot, r.sensitive, y_true=r.y_true, notion=notion, sample_weight=r.weight
+        )
+        assert np.array_equal(hard.table, soft.table)
+        assert (hard.soft, soft.soft) == (False, True)
+        assert fermi.ermi(hard) == fermi.ermi(soft)
+
+
+def test_soft_tables_are_sums_of_probabilities() -> None:
+    rng = np.random.default_rng(0)
+    F = rng.dirichlet([1.0, 2.0, 3.0], size=500)
+    s, y, w = rng.integers(0, 4, 500), rng.integers(0, 2, 500), rng.random(500)
+    c = Contingency.from_predictions(F, s, y_true=y, notion="equalized_odds", sample_weight=w)
+    for z, group in np.ndindex(2, 4):
+        chosen = (y == z) & (s == group)
+        assert c.table[z, group] == pytest.approx((w[chosen, None] * F[chosen]).sum(axis=0), rel=1e-13)
+    assert c.table.dtype == np.float64
+    single = Contingency.from_predictions(F.astype(np.float32), s)
+    assert single.table == pytest.approx(Contingency.from_predictions(F, s).table, rel=1e-6)
+    fortran = Contingency.from_predictions(np.asfortranarray(F), s)
+    assert np.array_equal(fortran.table, Contingency.from_predictions(F, s).table)
+
+
+def test_many_rows_go_through_threads_and_give_the_same() -> None:
+    n = _WORTH_THREADS + 12345
+    rng = np.random.default_rng(0)
+    s, y, z = rng.integers(-5, 40, n), rng.integers(0, 3, n), rng.integers(0, 2, n)
+    F = rng.dirichlet([1.0, 1.0], size=n)
+    w = rng.random(n)
+    c = Contingency.from_predictions(y, s, y_true=z, notion="equalized_odds")
+    expected = np.bincount((z * 45 + s + 5) * 3 + y, minlength=2 * 45 * 3).reshape(2, 45, 3)
+    assert np.array_equal(c.table, expected)
+    soft = Contingency.from_predictions(F, s, sample_weight=w)
+    for j in (0, 1):
+        assert soft.table[0, :, j] == pytest.approx(np.bincount(s + 5, weights=w * F[:, j]), rel=1e-12)
+    pairs = Contingency.from_predictions(y, {"a": s, "b": z})
+    assert np.array_equal(pairs.table[0], np.bincount(((s + 5) * 2 + z) * 3 + y).reshape(90, 3))
+    assert _PARTS > 1
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        np.asarray,
+        list,
+        pd.Series,
+        pl.Series,
+        lambda x: pd.Series(x, dtype="category"),
+        lambda x: pl.Series(x).cast(pl.Categorical),
+        lambda x: pd.Series(x, dtype="string"),
+        lambda x: pa.chunked_array([x[:2], x[2:]]),
+        lambda x: np.array(x, dtype=object),
+    ],
+)
+def test_inputs_of_any_library_give_the_same_table(wrap: Any) -> None:
+    y_pred, s, y = ["no", "yes", "no", "yes", "no"], ["b", "a", "b", "c", "a"], ["no", "no", "yes", "yes", "yes"]
+    expected = Contingency.from_predictions(y_pred, s, y_true=y, notion="equalized_odds")
+    got = Contingency.from_predictions(wrap(y_pred), wrap(s), y_true=wrap(y), notion="equalized_odds")
+    assert got == expected
+    assert np.array_equal(got.table, expected.table)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table, dict])
+def test_several_columns_equal_the_column_merged_by_hand(frame: Any) -> None:
+    rng = np.random.default_rng(0)
+    sex, race = rng.choice(["F", "M"], 200), rng.choice(["A", "B", "C"], 200)
+    y_pred = rng.integers(0, 3, 200)
+    several = Contingency.from_predictions(y_pred, frame({"sex": sex, "race": race}))
+    merged = Contingency.from_predictions(y_pred, [f"{a}|{b}" for a, b in zip(sex, race, strict=True)])
+    assert several.groups[:2] == ("sex=F, race=A", "sex=F, race=B")
+    assert np.array_equal(several.table, merged.table)
+    matrix = Contingency.from_predictions(y_pred, np.column_stack([sex, race]))
+    assert matrix.groups[:2] == ("F, A", "F, B")
+    assert np.array_equal(matrix.table, merged.table)
+
+
+def test_classes_keep_the_order_of_the_matrix() -> None:
+    F = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4]])
+    c = Contingency.from_predictions(F, ["a", "b"], classes=["low", "middle", "high"])
+    assert c.classes == ("low", "middle", "high")
+    assert np.array_equal(c.table[0], F)
+    named = Contingency.from_predictions(pd.DataFrame(F, columns=["low", "middle", "high"]), ["a", "b"])
+    assert named == c
+    assert (c + c).classes == ("low", "middle", "high")
+    hard = Contingency.from_predictions(["high", "low"], ["a", "b"], classes=["low", "middle", "high"])
+    assert hard.table.tolist() == [[[0, 0, 1], [1, 0, 0]]]
+
+
+def test_group_sets_that_differ_are_aligned() -> None:
+    a = Contingency.from_predictions([0, 1], ["g2", "g10"])
+    b = Contingency.from_predictions([2, 1], ["g1", "g10"])
+    assert (a + b).groups == ("g1", "g2", "g10")
+    assert (a + b).classes == (0, 1, 2)
+    assert (a + b).table.tolist() == [[[0, 0, 1], [1, 0, 0], [0, 2, 0]]]
+
+
+def test_equality_looks_at_labels_not_at_order() -> None:
+    a = Contingency([[1, 2], [3, 4]], groups=("x", "y"), classes=(0, 1))
+    b = Contingency([[4, 3], [2, 1]], groups=("y", "x"), classes=(1, 0))
+    assert a == b
+    assert a != Contingency([[1, 2], [3, 4]], groups=("x", "z"), classes=(0, 1))
+    assert a != Contingency([[1, 2], [3, 5]], groups=("x", "y"), classes=(0, 1))
+    assert a != Contingency([[1, 2], [3, 4]], groups=("x", "y"), classes=(0, 1), soft=True)
+    assert a != "something else"
+
+
+def test_the_table_cannot_be_changed() -> None:
+    source = np.ones((1, 2, 2))
+    c = Contingency(source)
+    source[:] = 7
+    assert c.table.max() == 1
+    with pytest.raises(ValueError, match="read-only"):
+        c.table[0, 0, 0] = 2.0
+    with pytest.raises(AttributeError):
+        c.soft = True  # type: ignore[misc]
+
+
+def test_tables_survive_pickle_and_copy() -> None:
+    c = Contingency.from_predictions([0, 1, 1], ["a", "b", None])
+    assert pickle.loads(pickle.dumps(c)) == c
+    assert copy.deepcopy(c) == c
+
+
+def test_rates_say_nothing_where_there_is_nothing() -> None:
+    c = Contingency.from_predictions([1, 0, 1], ["a", "a", "b"], y_true=[0, 0, 1], notion="equalized_odds")
+    assert np.isnan(c.rates()[0, 1]).all()
+    assert c.rates()[0, 0].tolist() == [0.5, 0.5]
+
+
+def test_conditional_parity_conditions_on_a_column_of_the_user_s() -> None:
+    y_pred, s, z = [1, 0, 1, 0], ["a", "a", "b", "b"], ["x", "y", "x", None]
+    c = Contingency.from_predictions(y_pred, s, notion=ConditionalParity(z))
+    assert c.conditions == ("x", "y")
+    assert c.total == 3
+    only = Contingency.from_predictions(y_pred, s, notion=ConditionalParity(z, within=["x"]))
+    assert (only.conditions, only.total, only.groups) == (("x",), 2, ("a", "b"))
+    same = Contingency.from_predictions(y_pred, s, y_true=[0, 1, 1, 0], notion="equalized_odds")
+    other = Contingency.from_predictions(y_pred, s, notion=ConditionalParity([0, 1, 1, 0]))
+    assert np.array_equal(same.table, other.table)
+
+
+def test_a_wide_range_of_integers_costs_no_memory() -> None:
+    ids = np.array([10**15, 5, -(10**12), 5])
+    c = Contingency.from_predictions([0, 1, 1, 0], ids)
+    assert c.groups == ("-1000000000000", "5", "1000000000000000")
+    assert c.table.tolist() == [[[0, 1], [1, 1], [1, 0]]]
+
+
+def test_repr_says_hard_or_soft() -> None:
+    assert repr(Contingency.from_predictions([0, 1], ["a", "b"])) == (
+        "Contingency(hard demographic_parity, 1 conditions × 2 groups × 2 classes, weight 2, unknown 0)"
+    )

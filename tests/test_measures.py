@@ -1,0 +1,207 @@
+"""Every measure: inequalities, invariances, independence, conditions."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import fermi
+from fermi import Contingency, bounds, optimal_dual
+from fermi.formulas.ermi import dual_value
+from fermi.measures import MEASURES
+
+from .strategies import contingencies
+
+ORDER_FREE = [name for name in MEASURES if name != "pearson_correlation"]
+ARGUMENTS: dict[str, dict[str, float]] = {"lq_violation": {"q": 2}}
+
+
+def value(name: str, contingency: Contingency) -> float:
+    return MEASURES[name](contingency, **ARGUMENTS.get(name, {}))
+
+
+def test_the_contract_lists_these_measures() -> None:
+    assert set(MEASURES) == {
+        "ermi", "mutual_information", "renyi_mutual_information", "renyi_correlation", "pearson_correlation",
+        "lq_violation", "linf_violation", "parity_difference", "parity_ratio",
+    }  # fmt: skip
+    for name in MEASURES:
+        assert getattr(fermi, name) is MEASURES[name]
+
+
+@given(contingencies())
+def test_every_bound_holds(c: Contingency) -> None:
+    for statement, left, right in bounds(c):
+        assert left <= right * (1 + 1e-9) + 1e-10, statement
+        assert math.isfinite(left), statement
+        assert math.isfinite(right), statement
+
+
+@given(contingencies(conditions=1, min_groups=2, min_classes=2))
+def test_bounds_are_equalities_for_two_groups_and_two_classes(c: Contingency) -> None:
+    two = Contingency(c.table[:, :2, :2] + 0.5)
+    sides = {statement: (left, right) for statement, left, right in bounds(two)}
+    for statement in (
+        "ρ_R² ≤ ERMI",
+        "ERMI ≤ (min(k, m) − 1)·ρ_R²",
+        "conditional L∞ ≤ max √(ERMI·p(ŷ)(1−p(ŷ))·(1−p(s))/p(s))",
+        "parity difference ≤ max √(ERMI·p(ŷ)(1−p(ŷ))·(1/p(a)+1/p(b)))",
+    ):
+        left, right = sides[statement]
+        assert left == pytest.approx(right, rel=1e-6, abs=1e-7), statement
+
+
+@given(contingencies(min_groups=2), st.booleans())
+def test_ermi_is_the_squared_renyi_correlation_when_either_side_is_binary(c: Contingency, groups: bool) -> None:
+    binary = c.table[:, :2] if groups else c.table[:, :, :2]
+    if not binary.any():
+        return
+    for table in binary:
+        if table.any():
+            one = Contingency(table)
+            assert fermi.renyi_correlation(one) ** 2 == pytest.approx(fermi.ermi(one), abs=1e-10)
+
+
+@given(contingencies())
+def test_ranges(c: Contingency) -> None:
+    assert 0 <= fermi.ermi(c) <= min(len(c.groups), len(c.classes)) - 1 + 1e-10
+    for name in ("mutual_information", "renyi_mutual_information", "lq_violation"):
+        assert value(name, c) >= 0
+    for name in ("renyi_correlation", "linf_violation", "parity_difference", "parity_ratio"):
+        assert 0 <= value(name, c) <= 1 + 1e-12
+    assert abs(fermi.pearson_correlation(c)) <= 1
+
+
+@given(contingencies())
+def test_the_table_s_own_forms_of_ermi(c: Contingency) -> None:
+    total = c.table.sum()
+    direct, variational = 0.0, 0.0
+    for counts, W in zip(c.table, optimal_dual(c), strict=True):
+        if counts.sum() > 0:
+            P = counts / counts.sum()
+            outer = np.outer(P.sum(1), P.sum(0))
+            direct += counts.sum() / total * ((P[outer > 0] ** 2 / outer[outer > 0]).sum() - 1)
+            variational += counts.sum() / total * dual_value(W, P)
+        else:
+            assert not W.any()
+    assert fermi.ermi(c) == pytest.approx(direct, abs=1e-10)
+    assert fermi.ermi(c) == pytest.approx(variational, abs=1e-10)
+
+
+@given(contingencies())
+def test_renyi_information_grows_with_its_order_and_joins_shannon_and_ermi(c: Contingency) -> None:
+    orders = [0.5, 0.9, 1, 1 + 1e-7, 1.5, 2, 3, 10, 200, math.inf]
+    values = [fermi.renyi_mutual_information(c, alpha=a) for a in orders]
+    for smaller, larger in zip(values, values[1:], strict=False):
+        assert smaller <= larger + 1e-9
+    assert values[3] == pytest.approx(values[2], abs=1e-4)
+    assert math.expm1(values[5]) == pytest.approx(fermi.ermi(c), rel=1e-9, abs=1e-10)
+
+
+@given(contingencies(), st.integers(0, 10**6))
+def test_relabelling_changes_nothing(c: Contingency, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shuffled = [rng.permutation(n) for n in c.table.shape]
+    other = Contingency(c.table[np.ix_(*shuffled)])
+    for name in ORDER_FREE:
+        assert value(name, other) == pytest.approx(value(name, c), rel=1e-9, abs=1e-10), name
+
+
+@given(contingencies())
+def test_empty_groups_classes_and_conditions_contribute_nothing(c: Contingency) -> None:
+    padded = Contingency(np.pad(c.table, [(0, 1), (0, 2), (0, 1)]))
+    for name in MEASURES:
+        assert value(name, padded) == pytest.approx(value(name, c), abs=1e-10), name
+
+
+@given(contingencies(), st.floats(1e-6, 1e6))
+def test_the_unit_of_weight_does_not_matter(c: Contingency, unit: float) -> None:
+    scaled = Contingency(c.table * unit)
+    for name in MEASURES:
+        assert value(name, scaled) == pytest.approx(value(name, c), rel=1e-7, abs=1e-10), name
+
+
+@given(contingencies())
+def test_independence_is_zero(c: Contingency) -> None:
+    rows, columns = c.table.sum(axis=2), c.table.sum(axis=1)
+    independent = Contingency(rows[:, :, None] * columns[:, None, :])
+    for name in MEASURES:
+        expected = 1.0 if name == "parity_ratio" else 0.0
+        tolerance = 1e-28 if name == "ermi" else 1e-14
+        assert value(name, independent) == pytest.approx(expected, abs=tolerance, rel=1e-12), name
+
+
+@given(contingencies())
+def test_legal_input_raises_no_warning(c: Contingency) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in MEASURES:
+            value(name, c)
+        bounds(c)
+        optimal_dual(c)
+
+
+@given(contingencies())
+def test_conditions_are_averaged_except_by_the_parity_measures(c: Contingency) -> None:
+    parts = [(t.sum() / c.table.sum(), Contingency(t)) for t in c.table if t.any()]
+    for name in ("ermi", "mutual_information", "renyi_correlation", "pearson_correlation", "linf_violation"):
+        mean = sum(p * value(name, part) for p, part in parts)
+        assert value(name, c) == pytest.approx(mean, abs=1e-10), name
+    assert fermi.parity_difference(c) == max(fermi.parity_difference(part) for _, part in parts)
+    assert fermi.parity_ratio(c) == min(fermi.parity_ratio(part) for _, part in parts)
+
+
+def test_equal_opportunity_drops_the_extra_factor_of_the_paper() -> None:
+    rng = np.random.default_rng(0)
+    y_pred, s, y = rng.integers(0, 3, 400), rng.integers(0, 4, 400), rng.integers(0, 3, 400)
+    expected = 0.0
+    for label in (1, 2):
+        rows = y == label
+        P = np.histogram2d(s[rows], y_pred[rows], bins=[4, 3])[0] / rows.sum()
+        expected += rows.sum() / (y != 0).sum() * ((P**2 / np.outer(P.sum(1), P.sum(0))).sum() - 1)
+    got = fermi.ermi(y_pred, s, y_true=y, notion=fermi.EqualOpportunity({1, 2}))
+    assert got == pytest.approx(expected, abs=1e-12)
+
+
+def test_pearson_is_numpy_s_correlation_of_the_rows() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        s = rng.integers(0, 4, 200)
+        y = np.minimum(rng.integers(0, 3, 200) + (s > 2), 2)
+        assert fermi.pearson_correlation(y, s) == pytest.approx(np.corrcoef(y, s)[0, 1], abs=1e-12)
+
+
+def test_a_group_absent_under_a_condition_has_no_rate_there() -> None:
+    # Group b has no row with y = 1: fairlearn would call its true positive rate 0 and report a gap of 1.
+    y_pred, s, y = [1, 1, 0, 0], ["a", "a", "a", "b"], [1, 1, 0, 0]
+    assert fermi.parity_difference(y_pred, s, y_true=y, notion="equalized_odds") == 0.0
+
+
+def test_parity_ratio_of_one_outcome() -> None:
+    y_pred, s = [1, 1, 1, 0, 1, 1, 1, 1], ["a"] * 4 + ["b"] * 4
+    assert fermi.parity_ratio(y_pred, s, outcome=1) == 0.75
+    assert fermi.parity_ratio(y_pred, s) == 0.0  # label 0 is given to group a alone
+    assert fermi.parity_difference(y_pred, s, outcome=1) == 0.25
+
+
+@pytest.mark.parametrize("n", [200, 2000])
+def test_an_independent_attribute_is_consistent_with_zero(n: int) -> None:
+    """Plug-in ERMI of independent labels is about (k − 1)(m − 1)/n."""
+    rng = np.random.default_rng(0)
+    values = [fermi.ermi(rng.integers(0, 3, n), rng.integers(0, 4, n)) for _ in range(400)]
+    assert n * np.mean(values) == pytest.approx(6, abs=4 * math.sqrt(12 / 400))
+
+
+def test_measures_take_the_arguments_of_from_predictions() -> None:
+    F: NDArray[np.float64] = np.array([[0.2, 0.8], [0.6, 0.4], [0.9, 0.1]])
+    c = Contingency.from_predictions(F, ["a", "b", "b"], sample_weight=[1, 2, 1])
+    assert fermi.ermi(F, ["a", "b", "b"], sample_weight=[1, 2, 1]) == fermi.ermi(c)
+    assert fermi.lq_violation(F, sensitive_features=["a", "b", "b"], q=1) == fermi.lq_violation(
+        Contingency.from_predictions(F, ["a", "b", "b"]), 1
+    )

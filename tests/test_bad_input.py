@@ -123,18 +123,27 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         "`sample_weight` has another index than `y_pred`; expected the same rows in the same order",
     ),
     "a label outside the declared classes": ({"classes": [0, 2]}, "`y_pred` holds 1; expected one of 0, 2."),
-    "too few classes": ({"y_pred": F, "classes": [0]}, "`classes` has 1 labels; expected 2, one per column of `y_pred`."),
+    "too few classes": (
+        {"y_pred": F, "classes": [0]},
+        "`classes` has 1 labels; expected 2, one per column of `y_pred`.",
+    ),
     "the same class twice": ({"classes": [0, 1, 1]}, "`classes` is 0, 1, 1; expected at least one label, none of them"),
     "negative weights": (
         {"sample_weight": [1, -1, 1]},
         "`sample_weight` holds negative or non-finite numbers; expected numbers of at least zero.",
     ),
-    "NaN weights": ({"sample_weight": [1, np.nan, 1]}, "`sample_weight` holds negative or non-finite numbers; expected"),
+    "NaN weights": (
+        {"sample_weight": [1, np.nan, 1]},
+        "`sample_weight` holds negative or non-finite numbers; expected",
+    ),
     "weights that are all zero": (
         {"sample_weight": [0, 0, 0]},
         "`sample_weight` is zero in every row; expected a positive weight in at least one.",
     ),
-    "weights that are words": ({"sample_weight": ["a", "b", "c"]}, "`sample_weight` is not numeric; expected one number"),
+    "weights that are words": (
+        {"sample_weight": ["a", "b", "c"]},
+        "`sample_weight` is not numeric; expected one number",
+    ),
     "a matrix of weights": ({"sample_weight": F}, "`sample_weight` has the shape (3, 2); expected one dimension."),
 }
 

@@ -74,7 +74,7 @@ def test_tables_add_exactly(r: Rows, which: int, data: st.DataObject) -> None:
     whole = build(r, notion, sample_weight=r.weight)
     left = build(r, notion, slice(None, cut), sample_weight=r.weight[:cut])
     right = build(r, notion, slice(cut, None), sample_weight=r.weight[cut:])
-    for merged in (left + right, right + left, sum([left, right])):
+    for merged in (left + right, right + left, sum([right], start=left)):
         assert merged == whole
         assert (merged.groups, merged.classes, merged.conditions) == (whole.groups, whole.classes, whole.conditions)
         assert np.array_equal(merged.table, whole.table)

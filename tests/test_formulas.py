@@ -20,7 +20,8 @@ Law = NDArray[np.float64]
 @st.composite
 def laws(draw: st.DrawFn, min_groups: int = 1, min_classes: int = 1) -> Law:
     table: Law = draw(tables(conditions=1, min_groups=min_groups, min_classes=min_classes))[0]
-    return table / table.sum()
+    law: Law = table / table.sum()
+    return law
 
 
 def duals(P: Law, seed: int, scale: float = 1.0) -> Law:

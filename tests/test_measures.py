@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -98,7 +99,7 @@ def test_the_table_s_own_forms_of_ermi(c: Contingency) -> None:
 def test_renyi_information_grows_with_its_order_and_joins_shannon_and_ermi(c: Contingency) -> None:
     orders = [0.5, 0.9, 1, 1 + 1e-7, 1.5, 2, 3, 10, 200, math.inf]
     values = [fermi.renyi_mutual_information(c, alpha=a) for a in orders]
-    for smaller, larger in zip(values, values[1:], strict=False):
+    for smaller, larger in pairwise(values):
         assert smaller <= larger + 1e-9
     assert values[3] == pytest.approx(values[2], abs=1e-4)
     assert math.expm1(values[5]) == pytest.approx(fermi.ermi(c), rel=1e-9, abs=1e-10)

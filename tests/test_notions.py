@@ -17,7 +17,8 @@ Y = ["b", "a", "c", "a"]
 
 
 def codes(notion: fermi.Notion, y: object = Y) -> list[int]:
-    return notion.conditions(y, 4).dense().tolist()
+    found: list[int] = notion.conditions(y, 4).dense().tolist()
+    return found
 
 
 def test_conditions() -> None:

@@ -38,25 +38,29 @@ _MODULES = ["datasets", "measures", "notions"]
 
 __all__ = [*_HOME, *_MODULES]
 
-if TYPE_CHECKING:
-    from fermi import datasets, measures, notions
-    from fermi.contingency import Contingency
-    from fermi.errors import FermiError
-    from fermi.groups import GroupEncoder
-    from fermi.measures import (
-        bounds,
-        ermi,
-        linf_violation,
-        lq_violation,
-        mutual_information,
-        optimal_dual,
-        parity_difference,
-        parity_ratio,
-        pearson_correlation,
-        renyi_correlation,
-        renyi_mutual_information,
-    )
-    from fermi.notions import ConditionalParity, DemographicParity, EqualizedOdds, EqualOpportunity, Notion
+if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be imported from here
+    from fermi import datasets as datasets
+    from fermi import measures as measures
+    from fermi import notions as notions
+    from fermi.contingency import Contingency as Contingency
+    from fermi.errors import FermiError as FermiError
+    from fermi.groups import GroupEncoder as GroupEncoder
+    from fermi.measures import bounds as bounds
+    from fermi.measures import ermi as ermi
+    from fermi.measures import linf_violation as linf_violation
+    from fermi.measures import lq_violation as lq_violation
+    from fermi.measures import mutual_information as mutual_information
+    from fermi.measures import optimal_dual as optimal_dual
+    from fermi.measures import parity_difference as parity_difference
+    from fermi.measures import parity_ratio as parity_ratio
+    from fermi.measures import pearson_correlation as pearson_correlation
+    from fermi.measures import renyi_correlation as renyi_correlation
+    from fermi.measures import renyi_mutual_information as renyi_mutual_information
+    from fermi.notions import ConditionalParity as ConditionalParity
+    from fermi.notions import DemographicParity as DemographicParity
+    from fermi.notions import EqualizedOdds as EqualizedOdds
+    from fermi.notions import EqualOpportunity as EqualOpportunity
+    from fermi.notions import Notion as Notion
 
 
 def __getattr__(name: str) -> Any:

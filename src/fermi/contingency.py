@@ -20,9 +20,10 @@ from fermi.notions import Notion, as_notion
 
 _TOLERANCE = 1e-3  # how far a row of probabilities may be from one: three printed decimals
 _ONE = np.ones(1)
+_AXES = ("conditions", "groups", "classes")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Contingency:
     """The weight of every (condition, group, prediction) cell.
 
@@ -50,28 +51,38 @@ class Contingency:
     """
 
     table: Floats
-    conditions: tuple[Any, ...] = ()
-    groups: tuple[str, ...] = ()
-    classes: tuple[Any, ...] = ()
-    n_unknown: float = 0.0
-    notion: str = "demographic_parity"
-    soft: bool = False
+    conditions: tuple[Any, ...]
+    groups: tuple[str, ...]
+    classes: tuple[Any, ...]
+    n_unknown: float
+    notion: str
+    soft: bool
 
-    def __post_init__(self) -> None:
-        table = np.array(self.table, dtype=np.float64)
-        if table.ndim == 2:
-            table = table[None]
-        if table.ndim != 3:
-            raise bad_argument("table", f"has {table.ndim} dimensions", "conditions × groups × classes")
-        if not (np.isfinite(table).all() and (table >= 0).all()):
+    def __init__(
+        self,
+        table: ArrayLike,
+        conditions: Sequence[Any] = (),
+        groups: Sequence[Any] = (),
+        classes: Sequence[Any] = (),
+        n_unknown: float = 0.0,
+        notion: str = "demographic_parity",
+        soft: bool = False,
+    ) -> None:
+        cells = np.array(table, dtype=np.float64)
+        cells = cells[None] if cells.ndim == 2 else cells
+        if cells.ndim != 3:
+            raise bad_argument("table", f"has {cells.ndim} dimensions", "conditions × groups × classes")
+        if not (np.isfinite(cells).all() and (cells >= 0).all()):
             raise bad_argument("table", "holds negative or non-finite weights", "weights of at least zero")
-        table.flags.writeable = False
-        object.__setattr__(self, "table", table)
-        for axis, name in enumerate(("conditions", "groups", "classes")):
-            labels = tuple(getattr(self, name)) or tuple(range(table.shape[axis]))
-            if len(labels) != table.shape[axis] or len(set(labels)) != len(labels):
-                raise bad_argument(name, f"is {listed(labels)}", f"{table.shape[axis]} different labels")
-            object.__setattr__(self, name, tuple(str(x) for x in labels) if name == "groups" else labels)
+        cells.flags.writeable = False
+        fields = {"table": cells, "n_unknown": float(n_unknown), "notion": notion, "soft": soft}
+        for name, given, size in zip(_AXES, (conditions, groups, classes), cells.shape, strict=True):
+            labels = tuple(given) or tuple(range(size))
+            if len(labels) != size or len(set(labels)) != size:
+                raise bad_argument(name, f"is {listed(labels)}", f"{size} different labels")
+            fields[name] = tuple(map(str, labels)) if name == "groups" else labels
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_predictions(

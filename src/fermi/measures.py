@@ -160,7 +160,7 @@ def lq_violation(contingency: Contingency, q: float) -> float:
 
 @measure
 def linf_violation(contingency: Contingency) -> float:
-    """The paper's conditional L∞: the largest |p(ŷ|s) − p(ŷ)| over groups and classes.
+    """The paper's conditional L∞: the largest ``|p(ŷ|s) − p(ŷ)|`` over groups and classes.
 
     Examples
     --------

@@ -91,6 +91,6 @@ def _show(result: dict[str, Any]) -> None:
         extra = f", {case['peak_extra_mb']:.1f} MB of extra memory" if "peak_extra_mb" in case else ""
         print(
             f"{case['case']}: {case['ratio']:.2f} of {case['peer']}\n"
-            f"    {1e3 * case['fermi_seconds']:.1f} ms against {1e3 * case['peer_seconds']:.1f} ms, the best rounds of each; "
-            f"ratio of medians {case['median_ratio']:.2f}{extra}"
+            f"    {1e3 * case['fermi_seconds']:.1f} ms against {1e3 * case['peer_seconds']:.1f} ms, "
+            f"the best rounds of each; ratio of medians {case['median_ratio']:.2f}{extra}"
         )

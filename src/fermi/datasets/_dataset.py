@@ -54,8 +54,8 @@ class Dataset:
         def encode(X: pd.DataFrame) -> pd.DataFrame:
             parts: list[pd.DataFrame] = [((X[numbers.columns] - numbers.mean()) / scale).fillna(0.0)]
             for name in X.columns.drop(numbers.columns):
-                coded = pd.Categorical(X[name], categories=categories[name])
-                dummies = pd.get_dummies(pd.Series(coded, index=X.index), dtype=float)
+                known = X[name].astype(object).where(X[name].isin(categories[name]))
+                dummies = pd.get_dummies(known.astype(pd.CategoricalDtype(categories[name])), dtype=float)
                 parts.append(dummies.set_axis([f"{name}={value}" for value in dummies.columns], axis=1))
             return pd.concat(parts, axis=1)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import IO
+from urllib.error import HTTPError
 
 from fermi.errors import DataError
 
@@ -58,6 +59,8 @@ class RemoteFile:
             part.chmod(0o644)
             part.replace(target)
         except (OSError, HTTPException) as error:  # urllib's own errors are OSErrors
+            if isinstance(error, HTTPError):
+                error.close()  # it holds the connection open
             raise DataError(f"Could not download {self.url} ({error}): {advice}.") from error
         finally:
             if part is not None:

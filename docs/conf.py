@@ -1,0 +1,10 @@
+from fermi import __version__
+
+project = "fermi"
+release = __version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+html_theme = "furo"
+autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_member_order = "bysource"
+exclude_patterns = ["_build"]
+myst_heading_anchors = 2

@@ -1,0 +1,113 @@
+"""The command as a user runs it: exit codes, one line on stderr, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fermi.cli import main
+
+
+def fermi(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fermi", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_demo_prints_the_audit() -> None:
+    done = fermi("demo")
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in ("group=G1", "parity_difference", "hard (labels)", "soft (probabilities)", "no classifier errs less"):
+        assert words in done.stdout
+    assert "\x1b" not in done.stdout  # no colours in a pipe
+
+
+def test_demo_json_is_one_document_with_the_same_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert main(["demo"]) == 0
+    assert f"{result['measures']['ermi']['hard']:.4f}" in capsys.readouterr().out
+    assert sum(group["rows"] for group in result["groups"]) == result["test_rows"]
+    mean = sum(group["rows"] * group["error"] for group in result["groups"]) / result["test_rows"]
+    assert mean == pytest.approx(result["error"])
+    rates = [group["rate"] for group in result["groups"]]
+    assert result["measures"]["parity_difference"]["hard"] == pytest.approx(max(rates) - min(rates))
+
+
+def test_another_seed_gives_another_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = []
+    for seed in ("1", "2", "1"):
+        main(["demo", "--json", "--seed", seed])
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[2] != outputs[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'."),
+        (["demo", "--sed", "1"], "No such option: --sed"),
+        (["demo", "--seed", "x"], "Invalid value for '--seed'"),
+        (["bench", "nothing"], "`name` is 'nothing'; expected one of 'measures'."),
+        (["data", "fetch", "adlut"], "`name` is 'adlut'; expected one of 'adult', 'synthetic'."),
+        (["data", "fetch"], "Missing argument 'name'."),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("fermi: ")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["data", "-h"], ["--version"]])
+def test_help_is_a_success(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    assert "fermi" in capsys.readouterr().out
+
+
+def test_data_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FERMI_DATA", str(tmp_path))
+    assert main(["data", "list", "--json"]) == 0
+    listing = json.loads(capsys.readouterr().out)
+    assert listing["data_home"] == str(tmp_path)
+    assert [(d["name"], d["files"], d["files_here"]) for d in listing["datasets"]] == [
+        ("adult", 2, 0),
+        ("synthetic", 0, 0),
+    ]
+    assert main(["data", "list"]) == 0
+    assert "0 of 2 here" in capsys.readouterr().out
+
+
+def test_data_fetch_prints_the_files(adult_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "fetch", "adult"]) == 0
+    assert capsys.readouterr().out.split() == [str(adult_home / "adult" / f"adult.{part}") for part in ("data", "test")]
+
+
+def test_a_reader_that_leaves_early_is_no_error_message() -> None:
+    command = f"{sys.executable} -m fermi demo --json | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.stdout, done.stderr) == ("{\n", "")
+
+
+def test_ctrl_c_is_one_line_and_exit_code_1() -> None:
+    script = "import sys, time, fermi.cli.demo; from fermi import cli\n"
+    script += "def slow(*a, **k): print('started', flush=True); time.sleep(60)\n"
+    script += "sys.modules['fermi.cli.demo'].run = slow; sys.exit(cli.main(['demo']))"
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (1, "fermi: interrupted\n")

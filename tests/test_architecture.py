@@ -20,9 +20,11 @@ STOREYS = [
     ["datasets"],
     ["measures"],
     ["contingency"],
+    ["counting"],
     ["inputs", "notions"],
     ["groups"],
     ["encoding"],
+    ["codes", "columns"],
     ["formulas", "errors", "_optional", "_jit", "_kernels", "_parallel"],
 ]
 FLOOR = {name: level for level, storey in enumerate(STOREYS) for name in storey}

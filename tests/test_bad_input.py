@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 
 import fermi
 from fermi import ConditionalParity, Contingency, EqualOpportunity, FermiError
@@ -30,7 +31,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "weights too short": ({"sample_weight": [1.0]}, "`sample_weight` has 1 rows; expected 3, as many as `y_pred`."),
     "columns of unequal length": (
         {"sensitive_features": {"sex": [1, 2, 1], "race": [1, 2]}},
-        "`sensitive_features` has 2 rows; expected 3, as many as `y_pred`.",
+        "`sensitive_features['race']` has 2 rows; expected 3, as many as `y_pred`.",
     ),
     "empty": ({"y_pred": [], "sensitive_features": []}, "`y_pred` is empty; expected at least one row."),
     "no columns": ({"sensitive_features": {}}, "`sensitive_features` has no columns; expected at least one."),
@@ -55,7 +56,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "three dimensions": ({"y_pred": F[None]}, "`y_pred` has the shape (1, 3, 2); expected (n,) labels or (n, m)"),
     "a matrix of words": ({"y_pred": [["a", "b"]] * 3}, "`y_pred` is a matrix of <U1; expected (n,) labels or"),
     "missing predictions": ({"y_pred": [0, None, 1]}, "`y_pred` has 1 missing entries; expected a prediction in every"),
-    "a scalar": ({"y_pred": 1}, "`y_pred` has the shape (); expected (n,) labels or (n, m) probabilities."),
+    "a scalar": ({"y_pred": 1}, "`y_pred` is 1; expected (n,) labels or (n, m) probabilities."),
     "an unknown notion": (
         {"notion": "equalised_odds"},
         "`notion` is 'equalised_odds'; expected one of 'demographic_parity', 'equalized_odds', 'equal_opportunity'",
@@ -79,11 +80,77 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "advantaged labels that do not occur": (
         {"notion": EqualOpportunity({2, 1}), "y_true": [0, 1, 1]},
-        "`advantaged` holds 2, which does not occur in `y_true`; expected labels among 0, 1.",
+        "`advantaged` holds 2, which does not occur in `y_true`; expected labels among 0, 1 (`classes` can name labels",
     ),
     "a column for Z of another length": (
         {"notion": ConditionalParity([0, 1])},
-        "`notion` has 2 values of Z; expected 3, one for each row.",
+        "`notion` has 2 rows; expected 3, as many as `y_pred`.",
+    ),
+    "all groups of any weight unknown": (
+        {"sensitive_features": ["a", None, None], "sample_weight": [0, 1, 1]},
+        "`sensitive_features` is unknown in every row; expected a known group in at least one.",
+    ),
+    "labels of another type than the classes": (
+        {"notion": "equalized_odds", "y_true": ["0", "1", "1"], "classes": [0, 1]},
+        "`y_true` holds '0', '1'; expected labels of the same type as the classes 0, 1.",
+    ),
+    "y_true that is a number": (
+        {"y_true": 5},
+        "`y_true` is 5; expected one value per row (an array, a Series or a list).",
+    ),
+    "weights that are a generator": (
+        {"sample_weight": (w for w in [1, 2, 3])},
+        "`sample_weight` is a generator; expected one number of at least zero per row.",
+    ),
+    "a masked weight": (
+        {"sample_weight": np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])},
+        "`sample_weight` holds negative, missing or infinite numbers",
+    ),
+    "a masked probability": (
+        {"y_pred": np.ma.array(F, mask=F == 0.2)},
+        "`y_pred` has the row 1 [nan, 0.8]; expected probabilities",
+    ),
+    "weights whose sum overflows": ({"sample_weight": [1e308] * 3}, "`sample_weight` has no finite sum; expected"),
+    "weights that are text": (
+        {"sample_weight": np.array(["1", "2", "3"])},
+        "`sample_weight` is of the type <U1; expected",
+    ),
+    "classes that are a number of classes": ({"classes": 2}, "`y_pred` holds 0; expected one of 2."),
+    "two columns of one name": (
+        {"sensitive_features": {1: ["a", "b", "a"], "1": ["c", "d", "c"]}},
+        "`sensitive_features` has two columns named '1'; expected different names.",
+    ),
+    "two columns of one name in a frame": (
+        {"sensitive_features": pd.DataFrame([[1, 2], [1, 3], [1, 2]], columns=["a", "a"])},
+        "`sensitive_features` cannot be read",
+    ),
+    "values that are lists": (
+        {"sensitive_features": np.array([[1], [2, 3], [1]], dtype=object)},
+        "`sensitive_features` cannot be coded (unhashable type: 'list'); expected numbers, words, dates or categories.",
+    ),
+    "a sparse column": (
+        {"sensitive_features": csr_matrix(np.eye(3))},
+        "`sensitive_features` is sparse; expected a dense array.",
+    ),
+    "a lazy frame": (
+        {"sensitive_features": pl.DataFrame({"a": [1, 2, 1]}).lazy()},
+        "`sensitive_features` is a LazyFrame; expected one value per row",
+    ),
+    "an index that disagrees inside a dict": (
+        {
+            "sensitive_features": {
+                "a": pd.Series([0, 1, 0]),
+                "b": pd.Series([0, 1, 0], index=index(2, 1, 0)),
+            },
+        },
+        "`sensitive_features['b']` has another index than `sensitive_features['a']`; expected the same rows",
+    ),
+    "an index of Z that disagrees": (
+        {
+            "y_pred": pd.Series([0, 1, 1]),
+            "notion": ConditionalParity(pd.Series([0, 0, 1], index=index(2, 1, 0))),
+        },
+        "`notion` has another index than `y_pred`; expected the same rows in the same order",
     ),
     "all groups unknown": (
         {"sensitive_features": [None, None, float("nan")]},
@@ -113,7 +180,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
             "y_pred": pd.DataFrame(F, index=index(0, 1, 2)),
             "sensitive_features": pd.DataFrame({"sex": [0, 1, 0]}, index=index(3, 4, 5)),
         },
-        "`sensitive_features` has another index than `y_pred`; expected the same rows in the same order",
+        "`sensitive_features['sex']` has another index than `y_pred`; expected the same rows in the same order",
     ),
     "indexes that disagree with the weights": (
         {
@@ -127,14 +194,17 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"y_pred": F, "classes": [0]},
         "`classes` has 1 labels; expected 2, one per column of `y_pred`.",
     ),
-    "the same class twice": ({"classes": [0, 1, 1]}, "`classes` is 0, 1, 1; expected at least one label, none of them"),
+    "the same class twice": (
+        {"classes": [0, 1, 1]},
+        "`classes` is [0, 1, 1]; expected at least one label, none missing",
+    ),
     "negative weights": (
         {"sample_weight": [1, -1, 1]},
-        "`sample_weight` holds negative or non-finite numbers; expected numbers of at least zero.",
+        "`sample_weight` holds negative, missing or infinite numbers; expected one number of at least zero per row.",
     ),
     "NaN weights": (
         {"sample_weight": [1, np.nan, 1]},
-        "`sample_weight` holds negative or non-finite numbers; expected",
+        "`sample_weight` holds negative, missing or infinite",
     ),
     "weights that are all zero": (
         {"sample_weight": [0, 0, 0]},
@@ -144,7 +214,10 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"sample_weight": ["a", "b", "c"]},
         "`sample_weight` is not numeric; expected one number",
     ),
-    "a matrix of weights": ({"sample_weight": F}, "`sample_weight` has the shape (3, 2); expected one dimension."),
+    "a matrix of weights": (
+        {"sample_weight": F},
+        "`sample_weight` has the shape (3, 2); expected one dimension per column.",
+    ),
 }
 
 
@@ -168,7 +241,23 @@ def test_one_clear_sentence(case: str) -> None:
         (lambda c: Contingency([[1.0, -1.0]]), "`table` holds negative or non-finite weights; expected"),
         (lambda c: Contingency([1.0, 1.0]), "`table` has 1 dimensions; expected conditions × groups × classes."),
         (lambda c: Contingency([[1.0, 1.0]], classes=("a",)), "`classes` is 'a'; expected 2 different labels."),
-        (lambda c: EqualOpportunity([]), "`advantaged` is empty; expected at least one label."),
+        (lambda c: EqualOpportunity([]), "`advantaged` is []; expected at least one label, none missing and none of"),
+        (lambda c: EqualOpportunity([[1]]), "`advantaged` is [[1]]; expected labels: numbers, words or dates."),
+        (lambda c: ConditionalParity([1, 2], within=3), "`within` holds 3, which does not occur; expected among 1, 2."),
+        (lambda c: fermi.lq_violation(c, q="2"), "`q` is '2'; expected a number of at least 1."),
+        (lambda c: fermi.parity_ratio(c, outcome=np.array([0])), "`outcome` is array([0]); expected one of 0, 1."),
+        (lambda c: Contingency([["a", "b"]]), "`table` is not an array of numbers; expected conditions × groups"),
+        (lambda c: Contingency([[1, 2], [3]]), "`table` is not an array of numbers; expected conditions × groups"),
+        (lambda c: Contingency([[1, 2]], n_unknown=-1), "`n_unknown` is -1; expected a weight of at least zero."),
+        (lambda c: Contingency([[1], [2]], groups=[1, "1"]), "`groups` is '1', '1'; expected 2 different labels."),
+        (
+            lambda c: c + Contingency.from_predictions([0, 1], {"sex": ["a", "b"]}),
+            "Cannot merge groups of the columns None with groups of 'sex': both tables must have the same sensitive",
+        ),
+        (
+            lambda c: c + Contingency.from_predictions(["0", "1"], ["a", "b"]),
+            "Cannot merge the classes 0, 1 with '0', '1': their types differ.",
+        ),
         (lambda c: ConditionalParity(np.eye(2)), "`values` has the shape (2, 2); expected one dimension per column."),
         (lambda c: fermi.ermi(Contingency([[0.0, 0.0]])), "No row counts: none has a known group and a condition"),
         (

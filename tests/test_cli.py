@@ -53,6 +53,7 @@ def test_another_seed_gives_another_sample(capsys: pytest.CaptureFixture[str]) -
         (["frobnicate"], "No such command 'frobnicate'."),
         (["demo", "--sed", "1"], "No such option: --sed"),
         (["demo", "--seed", "x"], "Invalid value for '--seed'"),
+        (["demo", "--seed", "-1"], "`seed` is -1; expected a whole number of at least 0."),
         (["bench", "nothing"], "`name` is 'nothing'; expected one of 'measures'."),
         (["data", "fetch", "adlut"], "`name` is 'adlut'; expected one of 'adult', 'synthetic'."),
         (["data", "fetch"], "Missing argument 'name'."),
@@ -90,13 +91,26 @@ def test_data_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 def test_data_fetch_prints_the_files(adult_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["data", "fetch", "adult"]) == 0
-    assert capsys.readouterr().out.split() == [str(adult_home / "adult" / f"adult.{part}") for part in ("data", "test")]
+    printed = capsys.readouterr().out.split()
+    assert main(["data", "fetch", "adult", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"name": "adult", "files": printed}
+    assert printed == [str(adult_home / "adult" / f"adult.{part}") for part in ("data", "test")]
 
 
 def test_a_reader_that_leaves_early_is_no_error_message() -> None:
     command = f"{sys.executable} -m fermi demo --json | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False)
     assert (done.stdout, done.stderr) == ("{\n", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_one_line_and_exit_code_1() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "fermi", "demo"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == "fermi: [Errno 28] No space left on device\n"
 
 
 def test_ctrl_c_is_one_line_and_exit_code_1() -> None:

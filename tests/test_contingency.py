@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fermi
-from fermi import ConditionalParity, Contingency, EqualOpportunity
+from fermi import ConditionalParity, Contingency, EqualOpportunity, FermiError
 from fermi._parallel import _PARTS, _WORTH_THREADS
+from fermi.groups import label_order
 
 from .strategies import Rows, rows
 
@@ -215,8 +218,9 @@ def test_the_table_cannot_be_changed() -> None:
 
 def test_tables_survive_pickle_and_copy() -> None:
     c = Contingency.from_predictions([0, 1, 1], ["a", "b", None])
-    assert pickle.loads(pickle.dumps(c)) == c
-    assert copy.deepcopy(c) == c
+    for twin in (pickle.loads(pickle.dumps(c)), copy.deepcopy(c)):
+        assert twin == c
+        assert not twin.table.flags.writeable
 
 
 def test_rates_say_nothing_where_there_is_nothing() -> None:
@@ -248,3 +252,112 @@ def test_repr_says_hard_or_soft() -> None:
     assert repr(Contingency.from_predictions([0, 1], ["a", "b"])) == (
         "Contingency(hard demographic_parity, 1 conditions × 2 groups × 2 classes, weight 2, unknown 0)"
     )
+
+
+def test_shards_that_condition_on_different_labels_do_not_merge() -> None:
+    negative = Contingency.from_predictions([1, 0], ["a", "b"], y_true=[0, 0], notion="equal_opportunity")
+    positive = Contingency.from_predictions([1, 1], ["a", "b"], y_true=[1, 1], notion="equal_opportunity")
+    with pytest.raises(FermiError, match="Cannot merge hard equal_opportunity of 0 with hard equal_opportunity of 1"):
+        negative + positive
+    declared = [
+        Contingency.from_predictions(p, ["a", "b"], y_true=y, notion="equal_opportunity", classes=[0, 1])
+        for p, y in (([1, 0], [0, 0]), ([1, 1], [1, 1]))
+    ]
+    assert fermi.parity_difference(declared[0] + declared[1]) == 0.0
+
+
+def test_columns_in_another_order_do_not_merge() -> None:
+    frame = pd.DataFrame({"sex": list("FMFM"), "race": list("BBBB")})
+    a = Contingency.from_predictions([1, 0, 1, 0], frame)
+    b = Contingency.from_predictions([0, 1, 0, 1], frame[["race", "sex"]])
+    with pytest.raises(
+        FermiError, match="Cannot merge groups of the columns 'sex', 'race' with groups of 'race', 'sex'"
+    ):
+        a + b
+
+
+def test_rows_of_weight_zero_are_absent_everywhere() -> None:
+    y_pred, s, y, w = [0, 1, 1, 0, 7], list("ababc"), [0, 1, 0, 1, 2], [1, 1, 1, 1, 0]
+    for notion in ("demographic_parity", "equalized_odds", "equal_opportunity"):
+        weighted = Contingency.from_predictions(y_pred, s, y_true=y, notion=notion, sample_weight=w)
+        assert weighted == Contingency.from_predictions(y_pred[:4], s[:4], y_true=y[:4], notion=notion)
+    z = ConditionalParity(["x", "y", "x", "y", "z"])
+    kept = Contingency.from_predictions(y_pred, s, notion=z, sample_weight=w)
+    assert kept.table.sum() == 4
+    F = np.eye(2)[[0, 1, 1, 0, 1]]
+    soft = Contingency.from_predictions(F, s, sample_weight=w)
+    assert soft == Contingency.from_predictions(F[:4], s[:4])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([1, 2, 1], dtype=">i8"),
+        np.array([1.0, 2.0, 1.0], dtype=">f8"),
+        torch.tensor([1, 2, 1]),
+        torch.tensor([1.0, 2.0, 1.0], requires_grad=True),
+        torch.tensor([1.0, 2.0, 1.0], dtype=torch.bfloat16),
+        range(1, 4),
+        np.array([1, 0, 2, 0, 1, 0])[::2],
+        pd.DataFrame([[1], [2], [1]]),
+        pl.Series([1, 2, 1], dtype=pl.Int128),
+        pd.array([1, 2, 1], dtype="Int64"),
+    ],
+)
+def test_columns_from_unusual_places(column: Any) -> None:
+    c = Contingency.from_predictions([0, 1, 1], column)
+    assert c.groups[0] == "1"
+    assert c.total == 3
+
+
+def test_a_frame_with_numbered_columns() -> None:
+    frame = pd.DataFrame([[1, 2], [1, 3], [1, 2], [2, 2]])
+    assert Contingency.from_predictions([1, 0, 1, 0], frame).groups == ("1, 2", "1, 3", "2, 2")
+
+
+def test_probabilities_from_any_library() -> None:
+    F = np.array([[0.25, 0.75], [0.5, 0.5]])
+    expected = Contingency.from_predictions(F, ["a", "b"])
+    for matrix in (
+        F.tolist(),
+        torch.tensor(F, requires_grad=True),
+        F.astype(object),
+        pd.DataFrame(F),
+        pd.DataFrame(F, dtype="float64[pyarrow]"),
+        F.astype(">f8"),
+    ):
+        assert np.array_equal(Contingency.from_predictions(matrix, ["a", "b"]).table, expected.table)
+    named = Contingency.from_predictions(
+        pl.DataFrame(F, schema=["no", "yes"]), ["a", "b"], y_true=[0, 1], notion="equal_opportunity"
+    )
+    assert (named.classes, named.conditions) == (("no", "yes"), (1,))
+
+
+def test_large_integers_keep_every_digit() -> None:
+    ids = [2**64 - 1, 2**64 - 2, 5, 2**64 - 2]
+    expected = ("5", str(2**64 - 2), str(2**64 - 1))
+    assert Contingency.from_predictions([1, 0, 1, 0], ids).groups == expected
+    assert Contingency.from_predictions([1, 0, 1, 0], np.array(ids, dtype=np.uint64)).groups == expected
+    assert Contingency.from_predictions(ids, list("abab")).classes == (5, 2**64 - 2, 2**64 - 1)
+    low = np.array([-(2**63), -(2**63) + 1])
+    assert Contingency.from_predictions([0, 1], low).groups == (str(-(2**63)), str(-(2**63) + 1))
+    assert Contingency.from_predictions([0, 1], [10**400, 1]).groups == ("1", str(10**400))
+
+
+def test_sparse_labels_do_not_blow_up_the_table() -> None:
+    n = _WORTH_THREADS + 1
+    y_pred = np.where(np.arange(n) % 2, 60_000, 0)
+    tracemalloc.start()
+    c = Contingency.from_predictions(y_pred, np.arange(n) % 500)
+    assert tracemalloc.get_traced_memory()[1] < 100e6
+    tracemalloc.stop()
+    assert c.table.shape == (1, 500, 2)
+
+
+def test_many_groups_of_many_columns() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 2, (60_000, 18))
+    c = Contingency.from_predictions(rng.integers(0, 3, 60_000), table)
+    assert len(c.groups) == len(np.unique(table, axis=0))
+    assert list(c.groups) == label_order(c.groups)
+    assert c + c == Contingency(2 * c.table, c.conditions, c.groups, c.classes, columns=c.columns)

@@ -61,7 +61,7 @@ def test_a_missing_file_is_downloaded_once_and_whole(
     assert remote(publisher).locate(tmp_path / "home") == path
 
 
-@pytest.mark.parametrize("reason", ["another file", "not found", "no server", "folder not writable"])
+@pytest.mark.parametrize("reason", ["another file", "not found", "no server"])
 def test_a_failed_download_says_which_file_to_put_where(publisher: str, tmp_path: Path, reason: str) -> None:
     target = tmp_path / "home"
     file = remote(publisher, b"what the publisher should have sent" if reason == "another file" else CONTENT)
@@ -69,15 +69,27 @@ def test_a_failed_download_says_which_file_to_put_where(publisher: str, tmp_path
         file = RemoteFile(file.path, f"{publisher}/nothing", file.sha256)
     if reason == "no server":
         file = RemoteFile(file.path, "http://127.0.0.1:9/rows.csv", file.sha256)
-    if reason == "folder not writable":
-        target.write_text("a file where the folder should be")
     with pytest.raises(DataError) as caught:
         file.locate(target)
     message = str(caught.value)
     assert f"put the file at {target / 'toy' / 'rows.csv'}, or set FERMI_DATA to a folder" in message
     assert file.url in message
     assert "\n" not in message
-    assert not target.is_dir() or not list((target / "toy").iterdir())  # nothing half-written
+    assert list((target / "toy").iterdir()) == []  # nothing half-written
+
+
+def test_a_folder_that_cannot_be_used(publisher: str, tmp_path: Path) -> None:
+    a_file = tmp_path / "file"
+    a_file.write_text("not a folder")
+    with pytest.raises(DataError, match=r"The data folder .*file is not a folder: set FERMI_DATA or `data_home`"):
+        remote(publisher).locate(a_file)
+    for nonsense in ("~nobody-of-that-name/data", "bad\0name", 5):
+        with pytest.raises(DataError, match=r"The data folder .* cannot be used|Could not read .*null byte"):
+            remote(publisher).locate(nonsense)  # type: ignore[arg-type]
+    (tmp_path / "home" / "toy" / "rows.csv").mkdir(parents=True)
+    assert not remote(publisher).is_present(tmp_path / "home")
+    with pytest.raises(DataError, match=r"Could not read .*rows.csv \(Is a directory\)"):
+        remote(publisher).locate(tmp_path / "home")
 
 
 def test_an_interrupted_download_leaves_nothing(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from fermi.formulas import dependence
-from fermi.formulas.ermi import centred, dual_gradient, dual_value, ermi, inverse, optimal_dual
+from fermi.formulas.ermi import centred, dual_gradient, dual_value, ermi, optimal_dual
 
 from .strategies import tables
 
@@ -22,6 +22,10 @@ def laws(draw: st.DrawFn, min_groups: int = 1, min_classes: int = 1) -> Law:
     table: Law = draw(tables(conditions=1, min_groups=min_groups, min_classes=min_classes))[0]
     law: Law = table / table.sum()
     return law
+
+
+def inverse(x: Law) -> Law:
+    return np.divide(1.0, x, out=np.zeros_like(x), where=x > 0)
 
 
 def duals(P: Law, seed: int, scale: float = 1.0) -> Law:

@@ -32,7 +32,7 @@ from fermi import FermiError, GroupEncoder
         (np.ma.masked_array([1, 2, 1], mask=[False, True, False]), [0, -1, 0], ("1",)),
         (np.array([1, "1", None, "b"], dtype=object), [0, 0, -1, 1], ("1", "b")),
         (np.array(["2020-02-01", "2020-01-05", "NaT"], dtype="datetime64[D]"), [1, 0, -1],
-         ("2020-01-05 00:00:00", "2020-02-01 00:00:00")),
+         ("2020-01-05", "2020-02-01")),
         (pd.Series([1, None, 2]), [0, -1, 1], ("1", "2")),
         (pd.Series([1, None, 2], dtype="Int64"), [0, -1, 1], ("1", "2")),
         (pd.Series(["b", None, "a"]), [1, -1, 0], ("a", "b")),
@@ -44,6 +44,11 @@ from fermi import FermiError, GroupEncoder
         (pl.Series(["b", None, "a"]), [1, -1, 0], ("a", "b")),
         (pl.Series(["b", None, "a"]).cast(pl.Categorical), [1, -1, 0], ("a", "b")),
         (pl.Series([True, None]), [0, -1], ("True",)),
+        (pl.Series([None, None]), [-1, -1], ()),
+        (np.array([0.1, 2.5], dtype=np.float32), [0, 1], ("0.1", "2.5")),
+        (pd.Series([pd.Timestamp("2020-01-05"), pd.NaT]), [0, -1], ("2020-01-05",)),
+        (pl.Series(["2020-01-05"]).str.to_date(), [0], ("2020-01-05",)),
+        ([2**53 + 1, float("nan"), 2**53], [1, -1, 0], (str(2**53), str(2**53 + 1))),
         (pa.array(["b", None, "a"]), [1, -1, 0], ("a", "b")),
         ([["F", "B"], ["M", None], ["F", "W"]], [0, -1, 1], ("F, B", "F, W")),
         ({"sex": ["F", "M"]}, [0, 1], ("sex=F", "sex=M")),
@@ -63,7 +68,7 @@ def test_only_combinations_that_occur_are_groups() -> None:
     frame = pd.DataFrame({"sex": ["F", "M", "F"], "race": ["Black", "White", "White"], "old": [1, 1, 0]})
     encoder = GroupEncoder().fit(frame)
     assert encoder.groups_ == ("sex=F, race=Black, old=1", "sex=F, race=White, old=0", "sex=M, race=White, old=1")
-    assert encoder.values_ == [("F", "Black", 1), ("F", "White", 0), ("M", "White", 1)]
+    assert encoder.columns_ == ("sex", "race", "old")
 
 
 def test_new_rows_are_matched_by_name_then_by_position() -> None:
@@ -74,6 +79,10 @@ def test_new_rows_are_matched_by_name_then_by_position() -> None:
         encoder.transform({"sex": ["F"]})
     with pytest.raises(FermiError, match="expected the columns 'sex', 'race'"):
         encoder.transform({"sex": ["F"], "age": [3]})
+    with pytest.raises(FermiError, match="has the columns 'race'; expected the columns 'sex'"):
+        GroupEncoder().fit({"sex": ["F"]}).transform({"race": ["F"]})
+    with pytest.raises(FermiError, match="has another index"):
+        encoder.fit({"a": pd.Series([1, 2]), "b": pd.Series([1, 2], index=[1, 0])})
 
 
 def test_a_column_that_turned_into_floats_keeps_its_groups() -> None:
@@ -101,7 +110,7 @@ def test_codes_agree_with_a_dictionary_of_tuples(rows: list[tuple[str | None, ..
     for code, row in zip(codes, rows, strict=True):
         assert (code == -1) == (None in row)
         if code >= 0:
-            assert encoder.values_[code] == row
+            assert encoder.groups_[code] == ", ".join(f"c{j}={value}" for j, value in enumerate(row))
     assert set(codes.tolist()) - {-1} == set(range(len(encoder.groups_)))
 
 

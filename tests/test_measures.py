@@ -206,3 +206,45 @@ def test_measures_take_the_arguments_of_from_predictions() -> None:
     assert fermi.lq_violation(F, sensitive_features=["a", "b", "b"], q=1) == fermi.lq_violation(
         Contingency.from_predictions(F, ["a", "b", "b"]), 1
     )
+
+
+@pytest.mark.parametrize("tiny", [1e-12, 1e-100, 1e-200, 1e-300])
+def test_perfect_dependence_of_a_very_rare_group(tiny: float) -> None:
+    c = Contingency([[1.0, 0.0], [0.0, tiny]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fermi.ermi(c) == pytest.approx(1.0)
+        assert fermi.renyi_correlation(c) == pytest.approx(1.0)
+        assert fermi.pearson_correlation(c) == pytest.approx(1.0)
+        assert fermi.linf_violation(c) == pytest.approx(1.0)
+        assert fermi.mutual_information(c) == pytest.approx(-tiny * math.log(tiny) + tiny, rel=1e-3, abs=1e-16)
+        assert fermi.lq_violation(c, q=2) == pytest.approx(2 * tiny, rel=1e-3)
+        assert all(left <= right * (1 + 1e-9) for _, left, right in bounds(c))
+
+
+@pytest.mark.parametrize("huge", [1e300, 1e308])
+def test_huge_weights_do_not_overflow(huge: float) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in MEASURES:
+            big, small = Contingency(huge * np.array([[1, 0.5], [0.25, 1]])), Contingency([[1, 0.5], [0.25, 1]])
+            assert value(name, big) == pytest.approx(value(name, small), rel=1e-12), name
+        assert optimal_dual(big) == pytest.approx(optimal_dual(small), rel=1e-12)
+
+
+def test_extreme_orders() -> None:
+    c = Contingency.from_predictions([1, 1, 0, 0], list("aabb"))
+    for alpha in (1100.0, 1e6, 1e-9, math.inf):
+        assert fermi.renyi_mutual_information(c, alpha=alpha) == pytest.approx(math.log(2), rel=1e-6)
+    for q in (500, 1000, 1e6):
+        assert fermi.lq_violation(c, q=q) == pytest.approx(0.25, rel=0.01)
+
+
+def test_bounds_keep_their_digits_where_one_class_is_nearly_certain() -> None:
+    tables: list[list[list[float]]] = [
+        [[3, 0], [1, 3e-10]],
+        [[2.8e-4, 4.5e-7, 0.049, 0], [1.9e-6, 7.9e-11, 0, 4830651824.1]],
+    ]
+    for table in tables:
+        for statement, left, right in bounds(Contingency(table)):
+            assert left <= right * (1 + 1e-9) + 1e-16, statement

@@ -50,7 +50,7 @@ def test_notions_are_immutable_and_hashable() -> None:
 
 def test_declared_classes_set_the_default_advantaged_label() -> None:
     shard = [0, 1, 0]
-    conditions = EqualOpportunity().conditions(shard, 3, classes=(0, 1, 2))
+    conditions = EqualOpportunity().conditions(shard, 3, labels=(0, 1, 2))
     assert conditions.values_of == [2]
     assert conditions.dense().tolist() == [-1, -1, -1]
 
@@ -75,7 +75,7 @@ def test_no_other_file_compares_notions() -> None:
 
 
 def test_a_column_of_another_length_is_refused() -> None:
-    with pytest.raises(FermiError, match="`notion` has 2 values of Z; expected 4, one for each row"):
-        ConditionalParity([1, 2]).conditions(None, 4)
+    with pytest.raises(FermiError, match="`notion` has 2 rows; expected 4, as many as `y_pred`"):
+        fermi.ermi([0, 1, 1, 0], [0, 1, 0, 1], notion=ConditionalParity([1, 2]))
     with pytest.raises(FermiError, match=r"`within` holds 9, which does not occur; expected among 1, 2"):
         ConditionalParity([1, 2], within=[9])

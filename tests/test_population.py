@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -143,6 +144,10 @@ def test_seeds_and_shapes() -> None:
     [
         ({"n": 0}, "`n` is 0; expected a whole number of at least 1"),
         ({"n": 2.5}, "`n` is 2.5; expected a whole number"),
+        ({"n": True}, "`n` is True; expected a whole number"),
+        ({"seed": -1}, "`seed` is -1; expected a whole number of at least 0"),
+        ({"groups": ["F", "M"]}, "`groups` is ['F', 'M']; expected a whole number, or a dict"),
+        ({"bias": "x"}, "`bias` is 'x'; expected a number from 0 to 1"),
         ({"n_classes": 1}, "`n_classes` is 1; expected a whole number of at least 2"),
         ({"bias": 1.5}, "`bias` is 1.5; expected a number from 0 to 1"),
         ({"groups": 0}, "`groups` gives 'group' the values"),
@@ -150,5 +155,5 @@ def test_seeds_and_shapes() -> None:
     ],
 )
 def test_bad_arguments(arguments: dict[str, object], words: str) -> None:
-    with pytest.raises(FermiError, match=words):
+    with pytest.raises(FermiError, match=re.escape(words)):
         synthetic(**arguments)  # type: ignore[arg-type]

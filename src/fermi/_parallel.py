@@ -15,9 +15,12 @@ _WORTH_THREADS = 1 << 20
 _CHUNK = 1 << 15  # rows at a time: the temporaries of a chunk stay in the processor's cache
 
 
-def over_parts(n: int, work: Callable[[slice], T]) -> list[T]:
-    """The results of work on consecutive slices of n rows, in order; one slice if there are few rows."""
-    if n < _WORTH_THREADS:
+def over_parts(n: int, work: Callable[[slice], T], result_size: int = 0) -> list[T]:
+    """The results of work on consecutive slices of n rows, in order.
+
+    One slice does where there are few rows, or where each result would be as large as its part of them.
+    """
+    if n < _WORTH_THREADS or result_size * _PARTS > n:
         return [work(slice(0, n))]
     edges = [n * part // _PARTS for part in range(_PARTS + 1)]
     with ThreadPoolExecutor(_PARTS) as pool:

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from fermi import _kernels
-from fermi._kernels import Floats, Ints
-from fermi._parallel import chunks, over_parts
-from fermi.encoding import Codes, read_columns, sort_key
+from fermi._kernels import Floats
+from fermi.codes import Codes
+from fermi.columns import as_frame, check_rows, read_column, read_columns, read_labels
+from fermi.counting import count, n_cells
+from fermi.encoding import same_kind, sort_key
 from fermi.errors import FermiError, bad_argument, listed
-from fermi.groups import ARGUMENT, group_labels, joint_codes, natural_order, positions
-from fermi.inputs import Prediction, check_rows, read_prediction, read_weight
+from fermi.groups import ARGUMENT, arrange, group_codes, label_order, positions
+from fermi.inputs import Prediction, read_prediction, read_weight
 from fermi.notions import Notion, as_notion
 
-_TOLERANCE = 1e-3  # how far a row of probabilities may be from one: three printed decimals
-_ONE = np.ones(1)
 _AXES = ("conditions", "groups", "classes")
 
 
@@ -39,9 +38,11 @@ class Contingency:
     n_unknown : float
         The weight of the rows left out because their group is unknown.
     notion : str
-        The name of the notion that made the conditions.
+        What the conditions are: the name of the notion, with 𝒵 where that is a choice.
     soft : bool
         Whether the predictions were probabilities (soft) or labels (hard).
+    columns : sequence of str
+        The sensitive columns that make the groups.
 
     Examples
     --------
@@ -57,6 +58,7 @@ class Contingency:
     n_unknown: float
     notion: str
     soft: bool
+    columns: tuple[str | None, ...]
 
     def __init__(
         self,
@@ -67,22 +69,24 @@ class Contingency:
         n_unknown: float = 0.0,
         notion: str = "demographic_parity",
         soft: bool = False,
+        columns: Sequence[str | None] = (),
     ) -> None:
-        cells = np.array(table, dtype=np.float64)
-        cells = cells[None] if cells.ndim == 2 else cells
-        if cells.ndim != 3:
-            raise bad_argument("table", f"has {cells.ndim} dimensions", "conditions × groups × classes")
-        if not (np.isfinite(cells).all() and (cells >= 0).all()):
-            raise bad_argument("table", "holds negative or non-finite weights", "weights of at least zero")
-        cells.flags.writeable = False
-        fields = {"table": cells, "n_unknown": float(n_unknown), "notion": notion, "soft": soft}
+        cells = _read_table(table)
+        if not 0.0 <= n_unknown < np.inf:
+            raise bad_argument("n_unknown", f"is {n_unknown!r}", "a weight of at least zero")
+        fields: dict[str, Any] = {"table": cells, "n_unknown": float(n_unknown), "notion": notion, "soft": bool(soft)}
         for name, given, size in zip(_AXES, (conditions, groups, classes), cells.shape, strict=True):
-            labels = tuple(given) or tuple(range(size))
-            if len(labels) != size or len(set(labels)) != size:
+            labels = read_labels(given, name) if len(given) else tuple(range(size))
+            labels = tuple(map(str, labels)) if name == "groups" else labels
+            if len(set(labels)) != size:
                 raise bad_argument(name, f"is {listed(labels)}", f"{size} different labels")
-            fields[name] = tuple(map(str, labels)) if name == "groups" else labels
-        for name, value in fields.items():
+            fields[name] = labels
+        for name, value in {**fields, "columns": tuple(columns)}.items():
             object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, so that a copy's table is as immutable as the original's.
+        return Contingency, tuple(getattr(self, name) for name in self.__dataclass_fields__)
 
     @classmethod
     def from_predictions(
@@ -122,16 +126,28 @@ class Contingency:
         notion = as_notion(notion)
         prediction = read_prediction(y_pred, classes)
         columns = read_columns(sensitive_features, ARGUMENT)
-        n = check_rows({"y_pred": y_pred, ARGUMENT: columns, "y_true": y_true, "sample_weight": sample_weight})
         weight = read_weight(sample_weight)
-        groups = joint_codes(columns)
-        if groups.n_unknown == n:
+        n = check_rows(
+            [
+                ("y_pred", as_frame(y_pred, "y_pred")),
+                *((ARGUMENT if name is None else f"{ARGUMENT}[{name!r}]", column) for name, column in columns.items()),
+                ("y_true", None if y_true is None else read_column(y_true, "y_true")),
+                ("sample_weight", sample_weight),
+                ("notion", notion.column),
+            ]
+        )
+        groups = group_codes(columns)
+        keep = None
+        if weight is not None and not weight.all():  # a row of weight zero is as good as absent
+            keep = weight > 0
+            prediction, groups, weight = prediction.where(keep), groups.where(keep), weight[keep]
+        if groups.n_unknown == len(groups):
             raise bad_argument(ARGUMENT, "is unknown in every row", "a known group in at least one")
-        conditions = notion.conditions(y_true, n, prediction.declared)
-        if _n_cells(conditions, groups, prediction) > max(1 << 20, 4 * n):
-            groups = groups.compact()
-        counts = _count(conditions, groups, prediction, weight)
-        return _labelled(counts, conditions, list(columns), groups, prediction, notion.name)
+        conditions = notion.conditions(y_true, n, prediction.declared or (), keep)
+        if n_cells(conditions, groups, prediction) > max(1 << 20, 4 * n):
+            prediction, groups = prediction.compact(), groups.compact()
+        counts = count(conditions, groups, prediction, weight)
+        return _labelled(counts, conditions, tuple(columns), groups, prediction, notion)
 
     @property
     def total(self) -> float:
@@ -140,12 +156,14 @@ class Contingency:
 
     def laws(self) -> Iterator[tuple[float, Floats]]:
         """p(z) and the law of (S, Ŷ) given z, for every condition that has weight."""
-        total = self.total
-        if total == 0.0:
+        _, exponent = np.frexp(self.table.max(initial=0.0))
+        if not self.table.any():
             raise FermiError(
                 "No row counts: none has a known group and a condition inside the notion, so nothing can be measured."
             )
-        for counts in self.table:
+        scaled = np.ldexp(self.table, -exponent)  # no sum overflows, and a power of two rounds nothing
+        total = scaled.sum()
+        for counts in scaled:
             weight = counts.sum()
             if weight > 0.0:
                 yield float(weight / total), counts / weight
@@ -160,10 +178,7 @@ class Contingency:
     def __add__(self, other: object) -> Contingency:
         if not isinstance(other, Contingency):
             return NotImplemented
-        if (self.notion, self.soft) != (other.notion, other.soft):
-            raise FermiError(
-                f"Cannot merge {_kind(self)} with {_kind(other)}: both tables must measure the same thing."
-            )
+        self._check_mergeable(other)
         axes = [
             a if a == b else tuple(order([*a, *b]))
             for a, b, order in zip(self._axes, other._axes, _ORDERS, strict=True)
@@ -171,9 +186,25 @@ class Contingency:
         table = np.zeros([len(labels) for labels in axes])
         for part in (self, other):
             table[np.ix_(*(positions(a, b) for a, b in zip(part._axes, axes, strict=True)))] += part.table
-        conditions, groups, classes = axes
         unknown = self.n_unknown + other.n_unknown
-        return Contingency(table, conditions, groups, classes, unknown, self.notion, self.soft)
+        conditions, groups, classes = axes
+        columns = self.columns or other.columns
+        return Contingency(table, conditions, groups, classes, unknown, self.notion, self.soft, columns)
+
+    def _check_mergeable(self, other: Contingency) -> None:
+        """Refuse to add what does not measure the same thing."""
+        if (self.notion, self.soft) != (other.notion, other.soft):
+            raise FermiError(
+                f"Cannot merge {_kind(self)} with {_kind(other)}: both tables must measure the same thing."
+            )
+        if self.columns and other.columns and self.columns != other.columns:
+            raise FermiError(
+                f"Cannot merge groups of the columns {listed(self.columns)} with groups of {listed(other.columns)}: "
+                "both tables must have the same sensitive columns in the same order."
+            )
+        for name, a, b in zip(_AXES, self._axes, other._axes, strict=True):
+            if not same_kind(a, b):
+                raise FermiError(f"Cannot merge the {name} {listed(a)} with {listed(b)}: their types differ.")
 
     @property
     def _axes(self) -> tuple[tuple[Any, ...], ...]:
@@ -209,70 +240,40 @@ def _by_value(labels: Iterable[Any]) -> list[Any]:
 
 
 # The order that a table of all rows would have, per axis.
-_ORDERS: tuple[Callable[[Iterable[Any]], list[Any]], ...] = (_by_value, natural_order, _by_value)
-
-
-def _n_cells(conditions: Codes, groups: Codes, prediction: Prediction) -> int:
-    return (len(conditions.values_of) + 1) * (len(groups.values_of) + 1) * prediction.width
-
-
-def _count(conditions: Codes, groups: Codes, prediction: Prediction, weight: Floats | None) -> Floats:
-    """Conditions × groups × classes, where the first condition is "outside 𝒵" and the first group "unknown"."""
-    n_z, n_s = len(conditions.values_of) + 1, len(groups.values_of) + 1
-    integer = weight is None and isinstance(prediction.source, Codes)
-
-    def count(part: slice) -> NDArray[Any]:
-        table = np.zeros((n_z * n_s, prediction.width), dtype=np.int64 if integer else np.float64)
-        for rows in chunks(part):
-            cells, first = groups.part(rows), groups.first - 1 - n_s  # every row in the second condition, if in one
-            if not conditions.is_constant:
-                z = conditions.part(rows)
-                cells, first = _kernels.joint_rows(z, conditions.first - 1, cells, groups.first - 1, n_s), 0
-            _count_chunk(cells, first, prediction, rows, None if weight is None else weight[rows], table)
-        return table
-
-    table = sum(over_parts(len(groups), count))
-    return np.reshape(table, (n_z, n_s, prediction.width)).astype(np.float64)
-
-
-def _count_chunk(
-    cells: Ints, first: int, prediction: Prediction, rows: slice, weight: Floats | None, table: NDArray[Any]
-) -> None:
-    labels = prediction.source
-    if isinstance(labels, Codes) and weight is None:
-        _kernels.count_labels(cells, first, labels.part(rows), labels.first, table)
-    elif isinstance(labels, Codes) and weight is not None:
-        _kernels.weigh_labels(cells, first, labels.part(rows), labels.first, weight, table)
-    elif isinstance(labels, np.ndarray):
-        F = np.ascontiguousarray(labels[rows], dtype=np.float64)
-        bad = _kernels.add_probabilities(cells, first, F, _ONE if weight is None else weight, _TOLERANCE, table)
-        if bad >= 0:
-            raise bad_argument(
-                "y_pred",
-                f"has the row {rows.start + bad} [{', '.join(f'{f:.4g}' for f in F[bad][:8])}]",
-                "probabilities: at least zero, none missing, summing to one (labels go in as a one-dimensional array)",
-            )
+_ORDERS: tuple[Callable[[Iterable[Any]], list[Any]], ...] = (_by_value, label_order, _by_value)
 
 
 def _labelled(
-    counts: Floats, conditions: Codes, names: list[str | None], groups: Codes, prediction: Prediction, notion: str
+    counts: Floats,
+    conditions: Codes,
+    columns: tuple[str | None, ...],
+    groups: Codes,
+    prediction: Prediction,
+    notion: Notion,
 ) -> Contingency:
     """Drop what never occurred, name the axes, put the groups into their order."""
     by_group = counts.sum(axis=(0, 2))
     occurs = np.flatnonzero(by_group[1:] > 0)
-    labels = group_labels(names, [groups.values_of[j] for j in occurs.tolist()])
-    ordered = natural_order(labels)
-    table = np.zeros((len(ordered), len(conditions.values_of), counts.shape[2]))
+    labels, places = arrange(groups, occurs.tolist())
+    table = np.zeros((len(labels), len(conditions.values_of), counts.shape[2]))
     # Two values with the same label, such as 1 and "1", are one group: add, do not assign.
-    np.add.at(table, np.array(positions(labels, ordered)), counts[1:, 1 + occurs].swapaxes(0, 1))
-    table = table.swapaxes(0, 1)
-    table, classes = prediction.name_classes(table, counts.sum(axis=(0, 1)) > 0)
-    return Contingency(
-        table,
-        tuple(conditions.values_of),
-        tuple(ordered),
-        classes,
-        float(by_group[0]),
-        notion,
-        not isinstance(prediction.source, Codes),
-    )
+    np.add.at(table, np.array(places, dtype=np.intp), counts[1:, 1 + occurs].swapaxes(0, 1))
+    table, classes = prediction.name_classes(table.swapaxes(0, 1), counts.sum(axis=(0, 1)) > 0)
+    title = notion.describe(conditions.values_of)
+    soft = not isinstance(prediction.source, Codes)
+    return Contingency(table, conditions.values_of, labels, classes, float(by_group[0]), title, soft, columns)
+
+
+def _read_table(table: ArrayLike) -> Floats:
+    """Conditions × groups × classes, read-only."""
+    try:
+        cells = np.array(np.ma.filled(table, np.nan), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise bad_argument("table", "is not an array of numbers", "conditions × groups × classes") from None
+    cells = cells[None] if cells.ndim == 2 else cells
+    if cells.ndim != 3:
+        raise bad_argument("table", f"has {cells.ndim} dimensions", "conditions × groups × classes")
+    if not (np.isfinite(cells).all() and (cells >= 0).all()):
+        raise bad_argument("table", "holds negative or non-finite weights", "weights of at least zero")
+    cells.flags.writeable = False
+    return cells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -11,7 +12,9 @@ import numpy as np
 
 from fermi._kernels import Ints, pair_codes
 from fermi._parallel import chunks, over_parts
-from fermi.encoding import Codes, column_codes, read_columns
+from fermi.codes import Codes
+from fermi.columns import Column, check_rows, read_columns
+from fermi.encoding import encode
 from fermi.errors import FermiError, bad_argument, listed
 
 ARGUMENT = "sensitive_features"
@@ -27,11 +30,9 @@ class GroupEncoder:
     Attributes
     ----------
     groups_ : tuple of str
-        The label of each code, in the natural order of the labels: ``"sex=Female, race=Black"``. Columns without a
-        name show their values alone.
-    values_ : list of tuple
-        The values behind each label, one per column.
-    columns_ : list of str or None
+        The label of each code, ``"sex=Female, race=Black"``, in an order that depends on the labels alone. Columns
+        without a name show their values alone.
+    columns_ : tuple of str or None
         The columns' names, in the order learned.
 
     Examples
@@ -53,13 +54,11 @@ class GroupEncoder:
     def fit_transform(self, sensitive_features: Any) -> Ints:
         """Learn the groups that occur and return each row's code."""
         columns = read_columns(sensitive_features, ARGUMENT)
-        codes = joint_codes(columns).compact()
-        labels = group_labels(list(columns), codes.values_of)
-        self.columns_ = list(columns)
-        self.groups_ = tuple(natural_order(labels))
-        values = dict(zip(labels, codes.values_of, strict=True))
-        self.values_ = [values[label] for label in self.groups_]
-        return codes.recode(positions(labels, self.groups_), self.groups_).dense()
+        check_rows((ARGUMENT, column) for column in columns.values())
+        self.columns_ = tuple(columns)
+        codes = _settled(group_codes(columns))
+        self.groups_: tuple[str, ...] = tuple(codes.values_of)
+        return codes.dense()
 
     def transform(self, sensitive_features: Any, *, unseen: Literal["error", "unknown"] = "error") -> Ints:
         """Code new rows; a group never learned is an error, or unknown (-1) where the caller says so."""
@@ -68,84 +67,117 @@ class GroupEncoder:
         if not hasattr(self, "groups_"):
             raise FermiError("This GroupEncoder has learned no groups yet: call `fit` first.")
         columns = self._match(read_columns(sensitive_features, ARGUMENT))
-        codes = joint_codes(columns).compact()
-        labels = group_labels(self.columns_, codes.values_of)
-        to = positions(labels, self.groups_)
+        check_rows((ARGUMENT, column) for column in columns.values())
+        codes = _settled(group_codes(columns))
+        to = positions(codes.values_of, self.groups_)
         if unseen == "error" and -1 in to:
             raise bad_argument(
                 ARGUMENT,
-                f"holds the group {labels[to.index(-1)]!r}, never seen before",
+                f"holds the group {codes.values_of[to.index(-1)]!r}, never seen before",
                 f"one of {listed(self.groups_)}, or unseen='unknown' to count such rows as unknown",
             )
         return codes.recode(to, self.groups_).dense()
 
-    def _match(self, columns: dict[str | None, Any]) -> dict[str | None, Any]:
+    def _match(self, columns: dict[str | None, Column]) -> dict[str | None, Column]:
         """The new columns in the order learned: by name where all have one, else by position."""
         if set(columns) == set(self.columns_):
             return {name: columns[name] for name in self.columns_}
         named = all(_is_name(name) for name in (*columns, *self.columns_))
-        if len(columns) != len(self.columns_) or (named and len(columns) > 1):
+        if named or len(columns) != len(self.columns_):
             raise bad_argument(ARGUMENT, f"has the columns {listed(columns)}", f"the columns {listed(self.columns_)}")
         return dict(zip(self.columns_, columns.values(), strict=True))
 
 
-def joint_codes(columns: dict[str | None, Any]) -> Codes:
-    """The combinations of the columns' values, as tuples. A single column keeps values that never occur.
+def group_codes(columns: dict[str | None, Column]) -> Codes:
+    """The group of each row; `values_of` are labels.
+
+    Of several columns these are the labels of the combinations that occur, in order. Of one column they stand for all
+    values of the column's codes, whether they occur or not: `arrange` puts those that do into order.
+    """
+    prefixes = [f"{name}=" if _is_name(name) else "" for name in columns]
+    coded = [encode(column, ARGUMENT) for column in columns.values()]
+    if len(coded) == 1:
+        codes = coded[0]
+        return Codes(codes.raw, codes.first, Labels(prefixes[0], codes.values_of), codes.n_unknown)
+    coded = [_reworded(codes.compact()) for codes in coded]
+    joint, combinations = _joined(coded)
+    parts = [
+        np.array([prefix + word for word in codes.values_of], dtype=object)[combination]
+        for prefix, codes, combination in zip(prefixes, coded, combinations.T, strict=True)
+    ]
+    return Codes(joint.raw, joint.first, [", ".join(row) for row in zip(*parts, strict=True)], joint.n_unknown)
+
+
+class Labels(Sequence[str]):
+    """The labels of one column's values, made when asked for."""
+
+    def __init__(self, prefix: str, values: Sequence[Any]) -> None:
+        self.prefix, self.values = prefix, values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, j: Any) -> Any:
+        return self.prefix + _word(self.values[j])
+
+    def take(self, kept: Sequence[int]) -> Labels:
+        """The labels of some of the values."""
+        return Labels(self.prefix, [self.values[j] for j in kept])
+
+
+def arrange(codes: Codes, kept: Sequence[int]) -> tuple[list[str], list[int]]:
+    """The labels of some groups in order, and each one's place among them; two groups may share a label (1 and "1")."""
+    labels = [codes.values_of[j] for j in kept]
+    values = codes.values_of.values if isinstance(codes.values_of, Labels) else ()
+    if isinstance(values, range) or not values:
+        return labels, list(range(len(labels)))  # in order already
+    ordered = label_order(labels)
+    return ordered, positions(labels, ordered)
+
+
+def _settled(codes: Codes) -> Codes:
+    """Codes whose labels all occur, once each and in order."""
+    kept = codes.occurring()
+    ordered, places = arrange(codes, kept.tolist())
+    to = np.full(len(codes.values_of), -1)
+    to[kept] = places
+    return codes.recode(to, ordered)
+
+
+def _reworded(codes: Codes) -> Codes:
+    """One of several columns by the words of its values, which are those of the labels, in their order."""
+    words = [_quoted(_word(value)) for value in codes.values_of]
+    ordered = sorted(set(words), key=natural_key)
+    return codes.recode(positions(words, ordered), ordered)
+
+
+def _joined(coded: list[Codes]) -> tuple[Codes, Ints]:
+    """The combinations that occur, in lexicographic order, and the code of each column in each of them.
 
     Columns are joined one at a time and the combinations that occur renumbered each time, so that the numbers stay
     small however many columns there are.
     """
-    first, *others = [column_codes(column) for column in columns.values()]
-    joint = Codes(first.raw, first.first, _Singles(first.values_of), first.n_unknown)
-    for codes in others:
-        if len(codes) != len(joint):
-            name = list(columns)[1 + others.index(codes)]
-            raise bad_argument(
-                f"{ARGUMENT}[{name!r}]", f"has {len(codes)} rows", f"{len(joint)}, as many as the first column"
-            )
-        joint = _paired(joint.compact(), codes.compact())
-    return joint
+    joint, *others = coded
+    members: Ints = np.arange(len(joint.values_of))[:, None]
+    for right in others:
+        width = max(len(right.values_of), 1)
+        pairs = _pairs(joint, right, width).compact()
+        kept = np.asarray(pairs.values_of, dtype=np.int64)
+        members = np.column_stack([members[kept // width], kept % width])
+        joint = pairs
+    return joint, members
 
 
-def _paired(left: Codes, right: Codes) -> Codes:
-    """The pairs (value of left, value of right) that occur."""
-    width = max(len(right.values_of), 1)
-    joint = np.empty(len(left), dtype=np.int64)
+def _pairs(left: Codes, right: Codes, width: int) -> Codes:
+    """The number of each pair (left, right), -1 where either is unknown."""
+    numbers = np.empty(len(left), dtype=np.int64)
 
     def pair(part: slice) -> None:
         for rows in chunks(part):
-            pair_codes(left.part(rows), left.first, right.part(rows), right.first, width, joint[rows])
+            pair_codes(left.part(rows), left.first, right.part(rows), right.first, width, numbers[rows])
 
-    over_parts(len(joint), pair)
-    pairs = Codes(joint, 0, range(len(left.values_of) * width)).compact()
-    values = [(*left.values_of[p // width], right.values_of[p % width]) for p in pairs.values_of]
-    return Codes(pairs.raw, 0, values, int(np.count_nonzero(joint < 0)))
-
-
-class _Singles(Sequence[Any]):
-    """A sequence's items as tuples of one, made when asked for."""
-
-    def __init__(self, items: Sequence[Any]) -> None:
-        self.items = items
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def __getitem__(self, j: Any) -> Any:
-        return (self.items[j],)
-
-
-def group_labels(names: Sequence[str | None], values: Sequence[tuple[Any, ...]]) -> list[str]:
-    """'sex=Female, race=Black' for each tuple of values; the values alone where the columns have no name.
-
-    Examples
-    --------
-    >>> group_labels(["sex"], [("F",), (1.0,)]), group_labels([None], [("F",)])
-    (['sex=F', 'sex=1'], ['F'])
-    """
-    prefixes = [f"{name}=" if _is_name(name) else "" for name in names]
-    several = len(names) > 1
-    return [", ".join(prefix + _word(v, several) for prefix, v in zip(prefixes, row, strict=True)) for row in values]
+    over_parts(len(numbers), pair)
+    return Codes(numbers, 0, range(len(left.values_of) * width), int(np.count_nonzero(numbers < 0)))
 
 
 def _is_name(name: str | None) -> bool:
@@ -153,28 +185,43 @@ def _is_name(name: str | None) -> bool:
     return name is not None and not name.isdigit()
 
 
-def _word(value: Any, several: bool) -> str:
-    """A value as text. 1.0 reads as 1, so that a column that became float for a missing entry keeps its groups."""
+def _word(value: Any) -> str:
+    """A value as text, the same whatever library it came from.
+
+    1.0 reads as 1, so that a column that became float for a missing entry keeps its groups; midnight is left out.
+    """
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
-    text = str(value)
-    return json.dumps(text, ensure_ascii=False) if several and re.search(r'[,="]', text) else text
+    elif isinstance(value, datetime.datetime) and value.time() == datetime.time() and value.tzinfo is None:
+        value = value.date()
+    return str(value)
 
 
-def natural_order(labels: Iterable[str]) -> list[str]:
-    """The distinct labels in an order that depends on them alone, with the numbers inside them by size.
+def _quoted(word: str) -> str:
+    """A word among several columns: what could be taken for the punctuation between them is quoted."""
+    return json.dumps(word, ensure_ascii=False) if re.search(r'[,="]', word) else word
+
+
+def natural_key(text: str) -> tuple[Any, ...]:
+    """A key that sorts the numbers inside a text by size: age=9 before age=10."""
+    parts = _NUMBER.split(text)  # text and number in turn, so that like is compared with like
+    return ([_number(part) if odd % 2 else part for odd, part in enumerate(parts)], text)
+
+
+def _number(digits: str) -> float:
+    return float(digits) if "." in digits else int(digits)
+
+
+def label_order(labels: Iterable[str]) -> list[str]:
+    """The distinct labels of groups in the order that `group_codes` gives them.
 
     Examples
     --------
-    >>> natural_order(["age=10", "age=9", "age=-1", "age=9"])
-    ['age=-1', 'age=9', 'age=10']
+    >>> label_order(["age=10, sex=F", "age=9, sex=M", "age=9, sex=F"])
+    ['age=9, sex=F', 'age=9, sex=M', 'age=10, sex=F']
     """
-
-    def key(label: str) -> tuple[Any, ...]:
-        parts = _NUMBER.split(label)  # text and number in turn, so that like is compared with like
-        return ([float(part) if odd % 2 else part for odd, part in enumerate(parts)], label)
-
-    return sorted(set(labels), key=key)
+    between = re.compile(r', (?=(?:[^"]*"[^"]*")*[^"]*$)')  # a comma that is not inside quotes
+    return sorted(set(labels), key=lambda label: [natural_key(part) for part in between.split(label)])
 
 
 def positions(items: Iterable[Any], vocabulary: Sequence[Any]) -> list[int]:

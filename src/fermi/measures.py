@@ -101,7 +101,7 @@ def renyi_mutual_information(contingency: Contingency, alpha: float = 2.0) -> fl
     >>> round(renyi_mutual_information([1, 1, 0, 0], ["a", "a", "b", "b"], alpha=2), 6)
     0.693147
     """
-    if not alpha > 0:
+    if not (isinstance(alpha, int | float | np.number) and alpha > 0):
         raise bad_argument("alpha", f"is {alpha!r}", "a number above 0")
     if alpha == 1:
         return mutual_information(contingency)
@@ -153,7 +153,7 @@ def lq_violation(contingency: Contingency, q: float) -> float:
     >>> lq_violation([1, 1, 0, 0], ["a", "a", "b", "b"], q=1)
     1.0
     """
-    if not q >= 1:
+    if not (isinstance(q, int | float | np.number) and q >= 1):
         raise bad_argument("q", f"is {q!r}", "a number of at least 1")
     return _mean(contingency, lambda law: dependence.lq_violation(law, q))
 
@@ -219,7 +219,7 @@ def _spreads(contingency: Contingency) -> list[tuple[Floats, Floats]]:
 def _chosen(contingency: Contingency, outcome: Any) -> slice | list[int]:
     if outcome is None:
         return slice(None)
-    if outcome not in contingency.classes:
+    if np.ndim(outcome) or outcome not in contingency.classes:
         raise bad_argument("outcome", f"is {outcome!r}", f"one of {listed(contingency.classes)}")
     return [contingency.classes.index(outcome)]
 
@@ -233,8 +233,8 @@ def optimal_dual(contingency: Contingency) -> Floats:
     >>> optimal_dual(Contingency([[0.5, 0.0], [0.0, 0.5]])).round(4).tolist()
     [[[1.4142, 0.0], [0.0, 1.4142]]]
     """
-    total = np.maximum(contingency.table.sum(axis=(1, 2), keepdims=True), np.finfo(float).tiny)
-    return np.stack([formula.optimal_dual(law) for law in contingency.table / total])
+    scaled = contingency.table / max(contingency.table.max(initial=0.0), np.finfo(float).tiny)
+    return np.stack([formula.optimal_dual(counts / formula.nonzero(counts.sum())) for counts in scaled])
 
 
 @of_table_or_arrays

@@ -7,11 +7,16 @@ package knows what equalized odds is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from fermi.encoding import Codes, check_column, column_codes, sort_key
+import numpy as np
+from numpy.typing import NDArray
+
+from fermi.codes import Codes
+from fermi.columns import Column, read_column, read_labels
+from fermi.encoding import encode, same_kind, sort_key
 from fermi.errors import bad_argument, listed
 from fermi.groups import positions
 
@@ -22,23 +27,37 @@ class Notion(ABC):
     name: ClassVar[str]
     needs_target: ClassVar[bool] = True
 
-    def conditions(self, y_true: Any, n: int, classes: Sequence[Any] | None = None) -> Codes:
-        """The condition of each of n rows; `values_of` names them, rows outside 𝒵 have the code -1.
+    @property
+    def column(self) -> Column | None:
+        """Z, where it is a column of the user's."""
+        return None
 
-        `classes` are the labels that may occur, for a batch that does not show them all.
+    def describe(self, conditions: Sequence[Any]) -> str:
+        """The name, with 𝒵 where it is a choice: tables of two choices measure two things."""
+        return self.name
+
+    def conditions(
+        self, y_true: Any, n: int, labels: Sequence[Any] = (), keep: NDArray[np.bool_] | None = None
+    ) -> Codes:
+        """The condition of each of n rows (of those to keep); `values_of` names them, outside 𝒵 the code is -1.
+
+        `labels` are the classes that the caller declared, for rows whose true labels do not show them all.
         """
         if not self.needs_target:
-            return self._conditions(Codes.constant(n, None), ())
+            return self._conditions(Codes.constant(n if keep is None else int(keep.sum()), None), (), keep)
         if y_true is None:
             raise bad_argument("y_true", f"is missing, and {self.name!r} conditions on it", "the true labels")
-        check_column(y_true, "y_true")
-        codes = column_codes(y_true).compact()
-        if codes.n_unknown:
-            raise bad_argument("y_true", f"has {codes.n_unknown} missing entries", "a label in every row")
-        return self._conditions(codes, sorted({*codes.values_of, *(classes or ())}, key=sort_key))
+        target = encode(read_column(y_true, "y_true"), "y_true")
+        if target.n_unknown:
+            raise bad_argument("y_true", f"has {target.n_unknown} missing entries", "a label in every row")
+        target = (target if keep is None else target.where(keep)).compact()
+        if not same_kind(target.values_of, labels):
+            expected = f"labels of the same type as the classes {listed(labels)}"
+            raise bad_argument("y_true", f"holds {listed(target.values_of)}", expected)
+        return self._conditions(target, sorted({*target.values_of, *labels}, key=sort_key), keep)
 
     @abstractmethod
-    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
+    def _conditions(self, target: Codes, labels: Sequence[Any], keep: NDArray[np.bool_] | None) -> Codes:
         """Condition codes from the coded target and all labels that may occur, sorted."""
 
 
@@ -55,7 +74,7 @@ class DemographicParity(Notion):
     name: ClassVar[str] = "demographic_parity"
     needs_target: ClassVar[bool] = False
 
-    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
+    def _conditions(self, target: Codes, labels: Sequence[Any], keep: NDArray[np.bool_] | None) -> Codes:
         return Codes.constant(len(target), "all")
 
 
@@ -71,7 +90,7 @@ class EqualizedOdds(Notion):
 
     name: ClassVar[str] = "equalized_odds"
 
-    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
+    def _conditions(self, target: Codes, labels: Sequence[Any], keep: NDArray[np.bool_] | None) -> Codes:
         return target
 
 
@@ -82,7 +101,8 @@ class EqualOpportunity(Notion):
     Parameters
     ----------
     advantaged : label or set of labels, optional
-        By default the last label in sorted order: 1 of 0 and 1, True of False and True.
+        By default the last label in sorted order, 1 of 0 and 1, among those in `y_true` and the declared `classes`.
+        Name it, or declare the classes, where rows come in parts: a part may not show them all.
 
     Examples
     --------
@@ -94,22 +114,21 @@ class EqualOpportunity(Notion):
     name: ClassVar[str] = "equal_opportunity"
 
     def __post_init__(self) -> None:
-        given = self.advantaged
-        if given is not None:
-            several = isinstance(given, Iterable) and not isinstance(given, str | bytes)
-            chosen = frozenset(given) if several else frozenset([given])
-            if not chosen:
-                raise bad_argument("advantaged", "is empty", "at least one label")
-            object.__setattr__(self, "advantaged", chosen)
+        if self.advantaged is not None:
+            object.__setattr__(self, "advantaged", frozenset(read_labels(self.advantaged, "advantaged")))
 
-    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
+    def describe(self, conditions: Sequence[Any]) -> str:
+        """The name with the advantaged labels."""
+        return f"{self.name} of {listed(conditions)}"
+
+    def _conditions(self, target: Codes, labels: Sequence[Any], keep: NDArray[np.bool_] | None) -> Codes:
         chosen = sorted(self.advantaged or labels[-1:], key=sort_key)
         absent = [label for label, place in zip(chosen, positions(chosen, labels), strict=True) if place < 0]
         if absent:
             raise bad_argument(
                 "advantaged",
                 f"holds {listed(absent)}, which does not occur in `y_true`",
-                f"labels among {listed(labels)}",
+                f"labels among {listed(labels)} (`classes` can name labels that these rows do not show)",
             )
         return target.recode(positions(target.values_of, chosen), chosen)
 
@@ -133,27 +152,36 @@ class ConditionalParity(Notion):
 
     values: Any = field(repr=False)
     within: Any = None
+    _column: Column = field(init=False, repr=False)
     _codes: Codes = field(init=False, repr=False)
     name: ClassVar[str] = "conditional_parity"
     needs_target: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_column(self.values, "values")
-        codes = column_codes(self.values).compact()
+        column = read_column(self.values, "values")
+        codes = encode(column, "values").compact()
         if self.within is not None:
-            chosen = sorted(set(self.within), key=sort_key)
+            chosen = sorted(read_labels(self.within, "within"), key=sort_key)
             absent = [value for value in chosen if value not in codes.values_of]
             if absent:
                 raise bad_argument(
                     "within", f"holds {listed(absent)}, which does not occur", f"among {listed(codes.values_of)}"
                 )
             codes = codes.recode(positions(codes.values_of, chosen), chosen)
+        object.__setattr__(self, "_column", column)
         object.__setattr__(self, "_codes", codes)
 
-    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
-        if len(self._codes) != len(target):
-            raise bad_argument("notion", f"has {len(self._codes)} values of Z", f"{len(target)}, one for each row")
-        return self._codes
+    @property
+    def column(self) -> Column | None:
+        """The column itself."""
+        return self._column
+
+    def describe(self, conditions: Sequence[Any]) -> str:
+        """The name, with the values that count if they were chosen."""
+        return self.name if self.within is None else f"{self.name} within {listed(conditions)}"
+
+    def _conditions(self, target: Codes, labels: Sequence[Any], keep: NDArray[np.bool_] | None) -> Codes:
+        return self._codes if keep is None else self._codes.where(keep)
 
 
 _NAMED: dict[str, type[Notion]] = {c.name: c for c in (DemographicParity, EqualizedOdds, EqualOpportunity)}

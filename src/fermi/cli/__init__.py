@@ -73,17 +73,18 @@ def data_list(json: Json = False) -> None:
 
 
 @data_app.command("fetch")
-def data_fetch(name: Annotated[str, typer.Argument(help="The data set.")]) -> None:
-    """Download and verify the files of a data set, unless they are here already."""
+def data_fetch(name: Annotated[str, typer.Argument(help="The data set.")], json: Json = False) -> None:
+    """Download and verify the files of a data set, unless they are here already, and print where they are."""
     from fermi.cli.data import fetch
 
-    fetch(name)
+    fetch(name, as_json=json)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     try:
         code = app(args=arguments, prog_name="fermi", standalone_mode=False)
+        sys.stdout.flush()
     except FermiError as error:
         return _fail(str(error), 2)
     except (KeyboardInterrupt, typer.Abort):
@@ -92,6 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has left (`fermi demo | head`): say nothing, and keep Python from flushing into the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:  # a full disk, say
+        return _fail(str(error), 1)
     except Exception as error:
         # Usage errors are click's, which some versions of typer carry inside: known by what they can do.
         if not hasattr(error, "format_message"):

@@ -30,7 +30,7 @@ def list_all(*, as_json: bool) -> None:
     Console().print(table, f"Files are looked for in {home()} (set FERMI_DATA for another folder).", sep="\n")
 
 
-def fetch(name: str) -> None:
+def fetch(name: str, *, as_json: bool) -> None:
     """Download and verify what is not here yet."""
-    for file in datasets.find(name).FILES:
-        print(file.locate())
+    paths = [str(file.locate()) for file in datasets.find(name).FILES]
+    print(json.dumps({"name": name, "files": paths}, indent=2) if as_json else "\n".join(paths))

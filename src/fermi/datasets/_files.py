@@ -31,9 +31,14 @@ class RemoteFile:
     def locate(self, data_home: str | Path | None = None) -> Path:
         """The verified file on disk, downloaded if it is not there."""
         target = home(data_home) / self.path
-        if not target.exists():
+        try:
+            digest = _digest(target)
+        except FileNotFoundError:
             self._download(target)
-        elif _digest(target) != self.sha256:
+            return target
+        except (OSError, ValueError) as error:
+            raise DataError(f"Could not read {target} ({getattr(error, 'strerror', error)}).") from error
+        if digest != self.sha256:
             raise DataError(
                 f"{target} is not the file that {self.url} ships (its SHA-256 differs): "
                 "move it away to have it downloaded again."
@@ -42,7 +47,7 @@ class RemoteFile:
 
     def is_present(self, data_home: str | Path | None = None) -> bool:
         """Whether the file is on disk, whatever it holds."""
-        return (home(data_home) / self.path).exists()
+        return os.path.isfile(home(data_home) / self.path)  # noqa: PTH113 - Path.is_file raises on a folder it may not read
 
     def _download(self, target: Path) -> None:
         """Fetch into a temporary file beside the target, verify, and move it into place in one step."""
@@ -69,14 +74,23 @@ class RemoteFile:
 
 def home(data_home: str | Path | None = None) -> Path:
     """The data folder: the argument, else ``$FERMI_DATA``, else a folder in the user's cache."""
-    chosen = data_home or os.environ.get("FERMI_DATA")
-    if chosen:
-        return Path(chosen).expanduser()
+    chosen = data_home or os.environ.get("FERMI_DATA") or _cache_folder()
+    try:
+        folder = Path(chosen).expanduser()
+        wrong = folder.exists() and not folder.is_dir()
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        raise DataError(f"The data folder {str(chosen)!r} cannot be used ({error}).") from error
+    if wrong:
+        raise DataError(f"The data folder {folder} is not a folder: set FERMI_DATA or `data_home` to one.")
+    return folder
+
+
+def _cache_folder() -> str:
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", "~")).expanduser() / "fermi"
+        return f"{os.environ.get('LOCALAPPDATA', '~')}/fermi"
     if sys.platform == "darwin":
-        return Path("~/Library/Caches/fermi").expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "fermi"
+        return "~/Library/Caches/fermi"
+    return f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/fermi"
 
 
 def _copy(response: HTTPResponse, out: IO[bytes], name: str) -> None:

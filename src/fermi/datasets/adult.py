@@ -58,7 +58,7 @@ def load(
         Whether they stay among the features.
     """
     chosen = [sensitive] if isinstance(sensitive, str) else list(sensitive)
-    if not chosen or any(name not in _SENSITIVE for name in chosen):
+    if not chosen or len(set(chosen)) != len(chosen) or not set(chosen) <= set(_SENSITIVE):
         raise bad_argument("sensitive", f"is {sensitive!r}", f"one or both of {listed(_SENSITIVE)}")
     train, test = (_read(file.locate(data_home)) for file in FILES)
     for name in train.columns[train.dtypes == "category"]:

@@ -151,8 +151,8 @@ def synthetic(
     (0.1, 0.1677)
     """
     population = _population(n_classes, groups, bias)
-    if not (isinstance(n, int | np.integer) and n >= 1):
-        raise bad_argument("n", f"is {n!r}", "a whole number of at least 1")
+    _check_whole("n", n, 1)
+    _check_whole("seed", seed, 0)
     rng = np.random.default_rng(seed)
     train = _draw(population, n, rng)
     test = _draw(population, max(n // 2, 1), rng)
@@ -167,11 +167,12 @@ def load(*, data_home: str | Path | None = None, **options: Any) -> Dataset:
 def _population(n_classes: int, groups: int | Mapping[str, int | Sequence[str]], bias: float) -> Population:
     import pandas as pd
 
-    if not (isinstance(n_classes, int | np.integer) and n_classes >= 2):
-        raise bad_argument("n_classes", f"is {n_classes!r}", "a whole number of at least 2")
-    if not 0.0 <= bias <= 1.0:
+    _check_whole("n_classes", n_classes, 2)
+    if not (isinstance(bias, int | float | np.number) and 0.0 <= bias <= 1.0):
         raise bad_argument("bias", f"is {bias!r}", "a number from 0 to 1")
-    columns = {"group": groups} if isinstance(groups, int | np.integer) else dict(groups)
+    if not isinstance(groups, int | np.integer | Mapping):
+        raise bad_argument("groups", f"is {groups!r}", "a whole number, or a dict of column to number or names")
+    columns = dict(groups) if isinstance(groups, Mapping) else {"group": groups}
     values = {name: _names(name, given) for name, given in columns.items()}
     frame = pd.DataFrame(list(product(*values.values())), columns=list(values))
     k = len(frame)
@@ -182,10 +183,14 @@ def _population(n_classes: int, groups: int | Mapping[str, int | Sequence[str]],
     return Population(frame, weight / weight.sum(), position, ends)
 
 
+def _check_whole(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise bad_argument(name, f"is {value!r}", f"a whole number of at least {least}")
+
+
 def _names(column: str, given: int | Sequence[str]) -> list[str]:
-    names = (
-        [f"{column[0].upper()}{j + 1}" for j in range(given)] if isinstance(given, int | np.integer) else list(given)
-    )
+    whole = isinstance(given, int | np.integer)
+    names = [f"{str(column)[:1].upper()}{j + 1}" for j in range(given)] if whole else list(given)  # type: ignore[arg-type]
     if not names or len(set(names)) != len(names):
         raise bad_argument("groups", f"gives {column!r} the values {names}", "at least one, none of them twice")
     return names

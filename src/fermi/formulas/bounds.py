@@ -13,7 +13,7 @@ import numpy as np
 
 from fermi.formulas import dependence
 from fermi.formulas.dependence import Law
-from fermi.formulas.ermi import ermi, inverse, optimal_dual
+from fermi.formulas.ermi import ermi, optimal_dual
 
 
 class Bound(NamedTuple):
@@ -71,8 +71,10 @@ def _least(p: Law) -> float:
 
 
 def _spread(p_y: Law) -> float:
-    """The largest p(ŷ)(1 − p(ŷ))."""
-    return float(np.clip(p_y * (1.0 - p_y), 0.0, None).max())
+    """The largest p(ŷ)(1 − p(ŷ)), with 1 − p(ŷ) as the sum of the others: a difference would lose a rare rest."""
+    before = np.concatenate([[0.0], np.cumsum(p_y[:-1])])
+    after = np.concatenate([np.cumsum(p_y[:0:-1])[::-1], [0.0]])
+    return float((p_y * (before + after)).max())
 
 
 def _linf_bound(law: Law) -> float:
@@ -88,5 +90,6 @@ def _difference(law: Law) -> float:
 
 def _difference_bound(law: Law) -> float:
     """Σ_s p(s) δ_s² ≤ ERMI·p(ŷ)(1−p(ŷ)) for the deviations δ_s of one class; the largest δ_a − δ_b under that."""
-    rarest = np.sort(inverse(law.sum(1)))[::-1][:2]
-    return float(np.sqrt(ermi(law) * _spread(law.sum(0)) * rarest.sum())) if rarest[-1] > 0 else 0.0
+    p_s = law.sum(1)
+    rarest = np.sort(p_s[p_s > 0])[:2]
+    return float(np.sqrt(ermi(law) * _spread(law.sum(0)) * (1.0 / rarest).sum())) if len(rarest) > 1 else 0.0

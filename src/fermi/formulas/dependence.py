@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import kl_div, logsumexp
+from scipy.special import logsumexp
 
-from fermi.formulas.ermi import centred
+from fermi.formulas.ermi import centred, excess
 
 Law = NDArray[np.float64]
 
 
-def independent(P: Law) -> Law:
-    """p_s p_yᵀ, the law with the same margins and no dependence."""
-    return np.outer(P.sum(1), P.sum(0))
+def log_ratio(P: Law) -> tuple[Law, Law]:
+    """The cells with weight, and log(P / (p_s p_y)) there, as a difference: the product may be too small to hold."""
+    rows, columns = np.nonzero(P)
+    p = P[rows, columns]
+    return p, np.log(p) - np.log(P.sum(1)[rows]) - np.log(P.sum(0)[columns])
 
 
 def mutual_information(P: Law) -> float:
     """I_1 = Σ P log(P / (p_s p_y)), in nats (equation MI)."""
-    # kl_div adds p_s p_y − P to each term: nothing in the sum, but every term is then at least zero.
-    return max(float(kl_div(P, independent(P)).sum()), 0.0)
-
-
-def log_ratio(P: Law) -> tuple[Law, Law]:
-    """The cells with weight, and log(P / (p_s p_y)) there."""
-    support = P > 0
-    return P[support], np.log(P[support] / independent(P)[support])
+    p, log_r = log_ratio(P)
+    return max(float(p @ log_r), 0.0)
 
 
 def log_mean_power(p: Law, log_r: Law, a: float) -> float:
-    """log(Σ p r^a) / a with Σ p = 1, for any a > 0 without overflow or cancellation."""
-    if a * float(np.ptp(log_r)) < 1.0:
+    """log(Σ p r^a) / a with Σ p = 1, for a ≠ 0 of any size without overflow or cancellation."""
+    if abs(a) * float(np.abs(log_r).max()) < 1.0:
         return float(np.log1p((p * np.expm1(a * log_r)).sum())) / a
     return float(logsumexp(a * log_r, b=p)) / a
 
@@ -48,17 +44,20 @@ def pearson_correlation(P: Law) -> float:
 
     Equation (PC) as printed does not centre, which would not be a correlation.
     """
-    s = np.arange(P.shape[0]) - P.sum(1) @ np.arange(P.shape[0])
-    y = np.arange(P.shape[1]) - P.sum(0) @ np.arange(P.shape[1])
-    if np.count_nonzero(P.sum(1)) < 2 or np.count_nonzero(P.sum(0)) < 2:
+    p_s, p_y = P.sum(1), P.sum(0)
+    if np.count_nonzero(p_s) < 2 or np.count_nonzero(p_y) < 2:
         return 0.0
-    covariance = s @ (P - independent(P)) @ y
-    return float(np.clip(covariance / np.sqrt((P.sum(1) @ s**2) * (P.sum(0) @ y**2)), -1.0, 1.0))
+    s, y = np.arange(len(p_s), dtype=float), np.arange(len(p_y), dtype=float)
+    spread_s, spread_y = np.sqrt(p_s @ (s - p_s @ s) ** 2), np.sqrt(p_y @ (y - p_y @ y) ** 2)
+    return float(np.clip(s @ excess(P) @ y / spread_s / spread_y, -1.0, 1.0))
 
 
 def lq_violation(P: Law, q: float) -> float:
     """L_q = (Σ |P − p_s p_y|^q)^{1/q}, the largest entry for q = ∞ (equation Lq)."""
-    return float(np.linalg.norm((P - independent(P)).ravel(), q))
+    E = excess(P).ravel()
+    largest = float(np.abs(E).max())
+    # In units of the largest entry, whose powers are 1: those of the rest may vanish, as they should.
+    return largest * float(np.linalg.norm(E / largest, q)) if largest > 0 else 0.0
 
 
 def group_rates(P: Law) -> Law:

@@ -128,6 +128,29 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         {"sensitive_features": np.array([[1], [2, 3], [1]], dtype=object)},
         "`sensitive_features` cannot be coded (unhashable type: 'list'); expected numbers, words, dates or categories.",
     ),
+    "the third of three indexes disagrees": (
+        {
+            "y_pred": pd.Series([0, 1, 1]),
+            "sensitive_features": pd.Series(["a", "b", "a"]),
+            "sample_weight": pd.Series([1.0, 1.0, 1.0], index=index(2, 1, 0)),
+        },
+        "`sample_weight` has another index than `y_pred`; expected the same rows in the same order",
+    ),
+    "a slightly negative probability": (
+        {"y_pred": F - [[0, 0], [0, 0], [-1e-4, 1e-4]]},
+        "`y_pred` has the row 2 [1, -0.0001]; expected probabilities",
+    ),
+    "a sum a little above one": (
+        {"y_pred": F * 1.002},
+        "`y_pred` has the row 0 [0.501, 0.501]; expected probabilities",
+    ),
+    "a bad row far down": (
+        {
+            "y_pred": np.vstack([np.tile([0.5, 0.5], (40_000, 1)), [[0.5, 0.6]]]),
+            "sensitive_features": np.zeros(40_001),
+        },
+        "`y_pred` has the row 40000 [0.5, 0.6]; expected probabilities",
+    ),
     "a sparse column": (
         {"sensitive_features": csr_matrix(np.eye(3))},
         "`sensitive_features` is sparse; expected a dense array.",
@@ -244,8 +267,12 @@ def test_one_clear_sentence(case: str) -> None:
         (lambda c: EqualOpportunity([]), "`advantaged` is []; expected at least one label, none missing and none of"),
         (lambda c: EqualOpportunity([[1]]), "`advantaged` is [[1]]; expected labels: numbers, words or dates."),
         (lambda c: ConditionalParity([1, 2], within=3), "`within` holds 3, which does not occur; expected among 1, 2."),
-        (lambda c: fermi.lq_violation(c, q="2"), "`q` is '2'; expected a number of at least 1."),
+        (lambda c: fermi.lq_violation(c, "2"), "`q` is '2'; expected a number of at least 1."),
         (lambda c: fermi.parity_ratio(c, outcome=np.array([0])), "`outcome` is array([0]); expected one of 0, 1."),
+        (
+            lambda c: Contingency([[1, 2]]) + Contingency([[1, 2]], notion="equalized_odds"),
+            "Cannot merge hard demographic_parity with hard equalized_odds: both tables must measure the same thing.",
+        ),
         (lambda c: Contingency([["a", "b"]]), "`table` is not an array of numbers; expected conditions × groups"),
         (lambda c: Contingency([[1, 2], [3]]), "`table` is not an array of numbers; expected conditions × groups"),
         (lambda c: Contingency([[1, 2]], n_unknown=-1), "`n_unknown` is -1; expected a weight of at least zero."),
@@ -273,9 +300,9 @@ def test_one_clear_sentence_elsewhere(call: Any, words: str) -> None:
 
 def test_unknown_keywords_are_refused() -> None:
     with pytest.raises(TypeError, match="group_column"):
-        fermi.ermi([0, 1], ["a", "b"], group_column=1)
+        fermi.ermi([0, 1], ["a", "b"], group_column=1)  # type: ignore[call-overload]
     with pytest.raises(TypeError):
-        fermi.ermi(Contingency.from_predictions(**GOOD), y_true=[0, 1, 1])
+        fermi.ermi(Contingency.from_predictions(**GOOD), y_true=[0, 1, 1])  # type: ignore[call-overload]
     with pytest.raises(TypeError):
         Contingency.from_predictions([0, 1], ["a", "b"]) + 1
 

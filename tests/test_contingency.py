@@ -361,3 +361,54 @@ def test_many_groups_of_many_columns() -> None:
     assert len(c.groups) == len(np.unique(table, axis=0))
     assert list(c.groups) == label_order(c.groups)
     assert c + c == Contingency(2 * c.table, c.conditions, c.groups, c.classes, columns=c.columns)
+
+
+def test_one_and_the_word_one_are_one_group() -> None:
+    c = Contingency.from_predictions([0, 1, 1], np.array([1, "1", "b"], dtype=object))
+    assert c.groups == ("1", "b")
+    assert c.table.tolist() == [[[1, 1], [0, 1]]]
+
+
+def test_unknown_weight_counts_rows_outside_the_notion_too() -> None:
+    F = np.full((5, 3), 1 / 3).round(3)
+    s, y = ["a", None, None, "b", "a"], [1, 0, 1, 1, 0]
+    for prediction in (F, [0, 1, 2, 0, 1]):
+        c = Contingency.from_predictions(prediction, s, y_true=y, notion="equal_opportunity")
+        assert c.n_unknown == 2.0  # whatever the probabilities sum to
+    weighted = Contingency.from_predictions([0, 1, 2, 0, 1], s, sample_weight=[1, 2, 3, 4, 5])
+    assert weighted.n_unknown == 5.0
+    assert Contingency([[1, 2]], n_unknown=1) != Contingency([[1, 2]])
+
+
+def test_declared_classes_choose_the_advantaged_label() -> None:
+    c = Contingency.from_predictions([0, 1], ["a", "b"], y_true=[0, 0], notion="equal_opportunity", classes=[0, 1])
+    assert c.conditions == (1,)
+    assert c.notion == "equal_opportunity of 1"
+    F = pd.DataFrame([[0.5, 0.5], [0.1, 0.9]], columns=["p", "q"])
+    assert Contingency.from_predictions(F, ["a", "b"], classes=["no", "yes"]).classes == ("no", "yes")
+
+
+def test_merging_keeps_a_declared_order_and_every_digit() -> None:
+    a = Contingency.from_predictions(["low", "high"], ["a", "b"], classes=["low", "middle", "high"])
+    b = Contingency.from_predictions(["low"], ["b"], classes=["low", "middle"])
+    assert (a + b).classes == (b + a).classes == ("low", "middle", "high")
+    fine = Contingency([[1 / 3, 2 / 7]])
+    assert (fine + Contingency([[0.0, 0.0]])).table.tolist() == fine.table.tolist()
+
+
+def test_many_pairs_with_unknown_entries() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2000, 3000).astype(float), rng.integers(0, 2000, 3000)
+    a[::7] = np.nan
+    c = Contingency.from_predictions(np.zeros(3000), {"a": a, "b": b})
+    assert c.n_unknown == np.isnan(a).sum()
+    pairs = {(int(x), int(y)) for x, y in zip(a, b, strict=True) if not np.isnan(x)}
+    assert set(c.groups) == {f"a={x}, b={y}" for x, y in pairs}
+
+
+def test_a_notion_does_not_follow_changes_of_the_caller_s_array() -> None:
+    z = np.array([0, 1] * 50)
+    notion = ConditionalParity(z)
+    before = Contingency.from_predictions(np.zeros(100), np.arange(100) % 3, notion=notion)
+    z[:] = 10**9
+    assert Contingency.from_predictions(np.zeros(100), np.arange(100) % 3, notion=notion) == before

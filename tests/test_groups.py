@@ -52,6 +52,7 @@ from fermi import FermiError, GroupEncoder
         (pa.array(["b", None, "a"]), [1, -1, 0], ("a", "b")),
         ([["F", "B"], ["M", None], ["F", "W"]], [0, -1, 1], ("F, B", "F, W")),
         ({"sex": ["F", "M"]}, [0, 1], ("sex=F", "sex=M")),
+        ({"a": ["x=y", "x"], "b": [1, 1]}, [0, 1], ('a="x=y", b=1', "a=x, b=1")),
         (pd.Series(["F", "M"], name="sex"), [0, 1], ("sex=F", "sex=M")),
         (pl.Series("sex", ["F", "M"]), [0, 1], ("sex=F", "sex=M")),
         ({"a": ["x, b=y", "x"], "b": [1.0, 2.0]}, [0, 1], ('a="x, b=y", b=1', "a=x, b=2")),

@@ -51,6 +51,10 @@ class Codes:
         codes: Ints = np.subtract(self.raw, self.first, dtype=np.int64)
         return codes
 
+    def is_unknown(self) -> NDArray[np.bool_]:
+        """Which rows hold nothing."""
+        return np.asarray(self.raw < self.first)
+
     def recode(self, to: Sequence[int] | Ints, values_of: Sequence[Any]) -> Codes:
         """Send code j to `to[j]` (-1: unknown), with new values."""
         table = np.append(np.asarray(to, dtype=np.int64), -1)  # index -1 reaches the last entry: unknown stays unknown

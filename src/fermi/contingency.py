@@ -147,7 +147,8 @@ class Contingency:
         if n_cells(conditions, groups, prediction) > max(1 << 20, 4 * n):
             prediction, groups = prediction.compact(), groups.compact()
         counts = count(conditions, groups, prediction, weight)
-        return _labelled(counts, conditions, tuple(columns), groups, prediction, notion)
+        unknown = float(groups.n_unknown) if weight is None else float(weight[groups.is_unknown()].sum())
+        return _labelled(counts, conditions, tuple(columns), groups, prediction, notion, unknown)
 
     @property
     def total(self) -> float:
@@ -179,10 +180,7 @@ class Contingency:
         if not isinstance(other, Contingency):
             return NotImplemented
         self._check_mergeable(other)
-        axes = [
-            a if a == b else tuple(order([*a, *b]))
-            for a, b, order in zip(self._axes, other._axes, _ORDERS, strict=True)
-        ]
+        axes = [_merged(a, b, order) for a, b, order in zip(self._axes, other._axes, _ORDERS, strict=True)]
         table = np.zeros([len(labels) for labels in axes])
         for part in (self, other):
             table[np.ix_(*(positions(a, b) for a, b in zip(part._axes, axes, strict=True)))] += part.table
@@ -235,6 +233,13 @@ def _kind(contingency: Contingency) -> str:
     return f"{'soft' if contingency.soft else 'hard'} {contingency.notion}"
 
 
+def _merged(a: tuple[Any, ...], b: tuple[Any, ...], order: Callable[[Iterable[Any]], list[Any]]) -> tuple[Any, ...]:
+    """All labels of both, in the order of the one that has them all, else in the order that all rows would have."""
+    if {*a} >= {*b}:
+        return a
+    return b if {*b} >= {*a} else tuple(order([*a, *b]))
+
+
 def _by_value(labels: Iterable[Any]) -> list[Any]:
     return sorted(set(labels), key=sort_key)
 
@@ -250,6 +255,7 @@ def _labelled(
     groups: Codes,
     prediction: Prediction,
     notion: Notion,
+    n_unknown: float,
 ) -> Contingency:
     """Drop what never occurred, name the axes, put the groups into their order."""
     by_group = counts.sum(axis=(0, 2))
@@ -261,7 +267,7 @@ def _labelled(
     table, classes = prediction.name_classes(table.swapaxes(0, 1), counts.sum(axis=(0, 1)) > 0)
     title = notion.describe(conditions.values_of)
     soft = not isinstance(prediction.source, Codes)
-    return Contingency(table, conditions.values_of, labels, classes, float(by_group[0]), title, soft, columns)
+    return Contingency(table, conditions.values_of, labels, classes, n_unknown, title, soft, columns)
 
 
 def _read_table(table: ArrayLike) -> Floats:

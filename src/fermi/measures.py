@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
@@ -21,33 +21,64 @@ from fermi.errors import bad_argument, listed
 from fermi.formulas import dependence
 from fermi.formulas import ermi as formula
 from fermi.formulas.bounds import Bound, ermi_bounds
+from fermi.notions import Notion
 
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
-MEASURES: dict[str, Callable[..., float]] = {}
+
+class Measure(Protocol[R_co]):
+    """A function of a table, or of the arrays that make one."""
+
+    __name__: str
+
+    @overload
+    def __call__(
+        self, contingency: Contingency, /, *own: Any, q: float = ..., alpha: float = ..., outcome: Any = ...
+    ) -> R_co: ...
+    @overload
+    def __call__(
+        self,
+        y_pred: Any,
+        sensitive_features: Any,
+        *,
+        y_true: Any = ...,
+        notion: str | Notion = ...,
+        classes: Sequence[Any] | None = ...,
+        sample_weight: Any = ...,
+        q: float = ...,
+        alpha: float = ...,
+        outcome: Any = ...,
+    ) -> R_co: ...
+    @overload
+    def __call__(self, *, contingency: Contingency, q: float = ..., alpha: float = ..., outcome: Any = ...) -> R_co: ...
+
+
+MEASURES: dict[str, Measure[float]] = {}
 """Every measure that returns one number, by name."""
 
 _RAW = inspect.signature(Contingency.from_predictions).parameters
 
 
-def of_table_or_arrays(function: Callable[..., R]) -> Callable[..., R]:
+def of_table_or_arrays(function: Callable[..., R]) -> Measure[R]:
     """Let a function of a Contingency take the arguments of `Contingency.from_predictions` as well."""
 
     @functools.wraps(function)
-    def measure(y_pred: Any, *args: Any, **kwargs: Any) -> R:
-        if isinstance(y_pred, Contingency):
-            return function(y_pred, *args, **kwargs)
+    def measure(*args: Any, **kwargs: Any) -> R:
+        if "contingency" in kwargs or (args and isinstance(args[0], Contingency)):
+            return function(*args, **kwargs)
         raw = {name: kwargs.pop(name) for name in _RAW if name in kwargs}
-        return function(Contingency.from_predictions(y_pred, *args, **raw), **kwargs)
+        return function(Contingency.from_predictions(*args, **raw), **kwargs)
 
     own = list(inspect.signature(function).parameters.values())[1:]
     measure.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*_RAW.values(), *(p.replace(kind=p.KEYWORD_ONLY) for p in own)], return_annotation="float"
+        [*_RAW.values(), *(p.replace(kind=p.KEYWORD_ONLY) for p in own)],
+        return_annotation=inspect.signature(function).return_annotation,
     )
-    return measure
+    return cast(Measure[R], measure)
 
 
-def measure(function: Callable[..., float]) -> Callable[..., float]:
+def measure(function: Callable[..., float]) -> Measure[float]:
     """Register a measure."""
     wrapped = of_table_or_arrays(function)
     MEASURES[wrapped.__name__] = wrapped
@@ -105,6 +136,8 @@ def renyi_mutual_information(contingency: Contingency, alpha: float = 2.0) -> fl
         raise bad_argument("alpha", f"is {alpha!r}", "a number above 0")
     if alpha == 1:
         return mutual_information(contingency)
+    if alpha == 2:
+        return math.log1p(ermi(contingency))
     cells = [(p_z * p, log_r) for p_z, law in contingency.laws() for p, log_r in [dependence.log_ratio(law)]]
     p, log_r = (np.concatenate(parts) for parts in zip(*cells, strict=True))
     if math.isinf(alpha):
@@ -188,7 +221,8 @@ def parity_difference(contingency: Contingency, outcome: Any = None) -> float:
     0.5
     """
     chosen = _chosen(contingency, outcome)
-    return max(float((high - low)[chosen].max()) for low, high in _spreads(contingency))
+    spreads = [dependence.rate_spread(law) for _, law in contingency.laws()]
+    return max(float((high - low)[chosen].max()) for low, high in spreads)
 
 
 @measure
@@ -208,12 +242,7 @@ def parity_ratio(contingency: Contingency, outcome: Any = None) -> float:
     0.5
     """
     chosen = _chosen(contingency, outcome)
-    ratios = [low[chosen][high[chosen] > 0] / high[chosen][high[chosen] > 0] for low, high in _spreads(contingency)]
-    return float(min((r.min() for r in ratios if len(r)), default=1.0))
-
-
-def _spreads(contingency: Contingency) -> list[tuple[Floats, Floats]]:
-    return [dependence.rate_spread(law) for _, law in contingency.laws()]
+    return min(float(dependence.rate_ratios(law)[chosen].min()) for _, law in contingency.laws())
 
 
 def _chosen(contingency: Contingency, outcome: Any) -> slice | list[int]:

@@ -41,7 +41,7 @@ class Notion(ABC):
     ) -> Codes:
         """The condition of each of n rows (of those to keep); `values_of` names them, outside 𝒵 the code is -1.
 
-        `labels` are the classes that the caller declared, for rows whose true labels do not show them all.
+        `labels` are the classes that the caller declared, for a choice among labels that these rows may not show.
         """
         if not self.needs_target:
             return self._conditions(Codes.constant(n if keep is None else int(keep.sum()), None), (), keep)
@@ -168,8 +168,10 @@ class ConditionalParity(Notion):
                     "within", f"holds {listed(absent)}, which does not occur", f"among {listed(codes.values_of)}"
                 )
             codes = codes.recode(positions(codes.values_of, chosen), chosen)
+        own = codes.dense()  # a copy: the caller's array may change later
+        own.flags.writeable = False
         object.__setattr__(self, "_column", column)
-        object.__setattr__(self, "_codes", codes)
+        object.__setattr__(self, "_codes", Codes(own, 0, codes.values_of, codes.n_unknown))
 
     @property
     def column(self) -> Column | None:

@@ -49,11 +49,12 @@ class Dataset:
 
         numbers = self.X_train.select_dtypes("number")
         scale = numbers.std(ddof=0).replace(0.0, 1.0)
-        categories = {name: self.X_train[name].astype("category").cat.categories for name in self.X_train}
+        others = self.X_train.columns.drop(numbers.columns)
+        categories = {name: self.X_train[name].astype("category").cat.categories for name in others}
 
         def encode(X: pd.DataFrame) -> pd.DataFrame:
             parts: list[pd.DataFrame] = [((X[numbers.columns] - numbers.mean()) / scale).fillna(0.0)]
-            for name in X.columns.drop(numbers.columns):
+            for name in others:
                 known = X[name].astype(object).where(X[name].isin(categories[name]))
                 dummies = pd.get_dummies(known.astype(pd.CategoricalDtype(categories[name])), dtype=float)
                 parts.append(dummies.set_axis([f"{name}={value}" for value in dummies.columns], axis=1))

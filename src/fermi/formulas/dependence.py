@@ -12,20 +12,28 @@ Law = NDArray[np.float64]
 
 
 def log_ratio(P: Law) -> tuple[Law, Law]:
-    """The cells with weight, and log(P / (p_s p_y)) there, as a difference: the product may be too small to hold."""
+    """The cells with weight, and log(P / (p_s p_y)) there.
+
+    From the relative excess where that is small, so that no digit is lost near independence, and from the three
+    logarithms elsewhere, since the product of two rare margins may be too small to hold.
+    """
     rows, columns = np.nonzero(P)
-    p = P[rows, columns]
-    return p, np.log(p) - np.log(P.sum(1)[rows]) - np.log(P.sum(0)[columns])
+    p, p_s, p_y = P[rows, columns], P.sum(1)[rows], P.sum(0)[columns]
+    relative = excess(P)[rows, columns] / p_s / p_y
+    near = np.abs(relative) < 0.5
+    return p, np.where(near, np.log1p(np.where(near, relative, 0.0)), np.log(p) - np.log(p_s) - np.log(p_y))
 
 
 def mutual_information(P: Law) -> float:
     """I_1 = Σ P log(P / (p_s p_y)), in nats (equation MI)."""
     p, log_r = log_ratio(P)
-    return max(float(p @ log_r), 0.0)
+    # The excess sums to nothing, but with it every term is at least zero and of second order.
+    E = excess(P)
+    return max(float((p * log_r - E[P > 0]).sum() - E[P == 0].sum()), 0.0)
 
 
 def log_mean_power(p: Law, log_r: Law, a: float) -> float:
-    """log(Σ p r^a) / a with Σ p = 1, for a ≠ 0 of any size without overflow or cancellation."""
+    """log(Σ p r^a) / a with Σ p = 1, for a ≠ 0 of any size and sign without overflow or cancellation."""
     if abs(a) * float(np.abs(log_r).max()) < 1.0:
         return float(np.log1p((p * np.expm1(a * log_r)).sum())) / a
     return float(logsumexp(a * log_r, b=p)) / a
@@ -76,3 +84,9 @@ def rate_spread(P: Law) -> tuple[Law, Law]:
     """Smallest and largest p(ŷ|s) over the groups with weight, per class."""
     rates = group_rates(P)
     return rates.min(0), rates.max(0)
+
+
+def rate_ratios(P: Law) -> Law:
+    """Smallest over largest p(ŷ|s) per class; 1 for a class that no group is given."""
+    low, high = rate_spread(P)
+    return np.divide(low, high, out=np.ones_like(high), where=high > 0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 import urllib.request
-from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
@@ -16,7 +16,6 @@ from urllib.error import HTTPError
 
 from fermi.errors import DataError
 
-_BLOCK = 1 << 16
 _TIMEOUT = 30.0  # seconds without a byte
 
 
@@ -96,19 +95,15 @@ def _cache_folder() -> str:
 def _copy(response: HTTPResponse, out: IO[bytes], name: str) -> None:
     """Copy with a progress bar on a terminal and silence elsewhere."""
     from rich.console import Console
-    from rich.progress import DownloadColumn, Progress
+    from rich.progress import wrap_file
 
     console = Console(stderr=True)
-    size = None
-    with suppress(TypeError, ValueError):
-        size = int(response.headers["Content-Length"])
-    with Progress(
-        *Progress.get_default_columns(), DownloadColumn(), console=console, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task(name, total=size)
-        while block := response.read(_BLOCK):
-            out.write(block)
-            bar.update(task, advance=len(block))
+    if not console.is_terminal:
+        shutil.copyfileobj(response, out)
+        return
+    size = int(response.headers["Content-Length"] or 0)
+    with wrap_file(response, size, description=name, console=console) as shown:
+        shutil.copyfileobj(shown, out)
 
 
 def _digest(path: Path) -> str:

@@ -151,6 +151,10 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         },
         "`y_pred` has the row 40000 [0.5, 0.6]; expected probabilities",
     ),
+    "a bad row after rows of weight zero": (
+        {"y_pred": F * [[1.0], [1.0], [0.9]], "sample_weight": [0, 0, 1]},
+        "`y_pred` has the row 2 [0.9, 0]; expected probabilities",
+    ),
     "a sparse column": (
         {"sensitive_features": csr_matrix(np.eye(3))},
         "`sensitive_features` is sparse; expected a dense array.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,41 +36,41 @@ def pair_codes(left: Ints, first_left: int, right: Ints, first_right: int, width
         out[i] = -1 if a < 0 or b < 0 else a * width + b
 
 
-@compiled
-def joint_rows(conditions: Ints, first_condition: int, groups: Ints, first_group: int, width: int) -> Ints:
-    """(condition, group) as one number, in one pass; numpy takes four."""
-    rows = np.empty_like(groups)
-    for i in range(groups.shape[0]):
-        rows[i] = (conditions[i] - first_condition) * width + groups[i] - first_group
-    return rows
+# Below, z and s are the condition and the group of each row, and the row of the table is (z - z0) · width + s - s0.
+# A z of length one stands for all rows.
 
 
 @compiled
-def count_labels(rows: Ints, first_row: int, labels: Ints, first_label: int, table: Ints) -> None:
+def count_labels(z: Ints, z0: int, width: int, s: Ints, s0: int, labels: Ints, first_label: int, table: Ints) -> None:
     """table[row, label] += 1, in integers: a float sum would wait for itself on a busy cell."""
-    for i in range(rows.shape[0]):
-        table[rows[i] - first_row, labels[i] - first_label] += 1
+    step = 1 if z.shape[0] > 1 else 0
+    for i in range(s.shape[0]):
+        table[(z[i * step] - z0) * width + s[i] - s0, labels[i] - first_label] += 1
 
 
 @compiled
-def weigh_labels(rows: Ints, first_row: int, labels: Ints, first_label: int, weight: Floats, table: Floats) -> None:
+def weigh_labels(
+    z: Ints, z0: int, width: int, s: Ints, s0: int, labels: Ints, first_label: int, weight: Floats, table: Floats
+) -> None:
     """table[row, label] += weight."""
-    for i in range(rows.shape[0]):
-        table[rows[i] - first_row, labels[i] - first_label] += weight[i]
+    step = 1 if z.shape[0] > 1 else 0
+    for i in range(s.shape[0]):
+        table[(z[i * step] - z0) * width + s[i] - s0, labels[i] - first_label] += weight[i]
 
 
 @compiled
-def add_probabilities(rows: Ints, first_row: int, F: Floats, weight: Floats, tolerance: float, table: Floats) -> Any:
+def add_probabilities(
+    z: Ints, z0: int, width: int, s: Ints, s0: int, F: Floats, weight: Floats, tolerance: float, table: Floats
+) -> int:
     """table[row] += weight · F, and the first row of F that is not a probability vector, or -1.
 
-    One weight stands for all rows when `weight` has length one.
+    A weight of length one stands for all rows.
     """
-    weighted = weight.shape[0] > 1
-    w = weight[0]
+    step = 1 if z.shape[0] > 1 else 0
+    weight_step = 1 if weight.shape[0] > 1 else 0
     for i in range(F.shape[0]):
-        if weighted:
-            w = weight[i]
-        row = rows[i] - first_row
+        w = weight[i * weight_step]
+        row = (z[i * step] - z0) * width + s[i] - s0
         total = 0.0
         smallest = 0.0
         for j in range(F.shape[1]):

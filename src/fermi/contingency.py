@@ -137,17 +137,15 @@ class Contingency:
             ]
         )
         groups = group_codes(columns)
-        keep = None
-        if weight is not None and not weight.all():  # a row of weight zero is as good as absent
-            keep = weight > 0
-            prediction, groups, weight = prediction.where(keep), groups.where(keep), weight[keep]
-        if groups.n_unknown == len(groups):
+        unknown = float(groups.n_unknown) if weight is None else float(weight[groups.is_unknown()].sum())
+        if unknown == (n if weight is None else weight.sum()):
             raise bad_argument(ARGUMENT, "is unknown in every row", "a known group in at least one")
+        # A row of weight zero is as good as absent: what only such rows show is dropped.
+        keep = None if weight is None or weight.all() else weight > 0
         conditions = notion.conditions(y_true, n, prediction.declared or (), keep)
         if n_cells(conditions, groups, prediction) > max(1 << 20, 4 * n):
             prediction, groups = prediction.compact(), groups.compact()
         counts = count(conditions, groups, prediction, weight)
-        unknown = float(groups.n_unknown) if weight is None else float(weight[groups.is_unknown()].sum())
         return _labelled(counts, conditions, tuple(columns), groups, prediction, notion, unknown)
 
     @property

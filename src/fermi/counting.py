@@ -31,11 +31,10 @@ def count(conditions: Codes, groups: Codes, prediction: Prediction, weight: Floa
     def count_part(part: slice) -> NDArray[Any]:
         table = np.zeros((n_z * n_s, prediction.width), dtype=np.int64 if integer else np.float64)
         for rows in chunks(part):
-            cells, first = groups.part(rows), groups.first - 1 - n_s  # every row in the second condition, if in one
-            if not conditions.is_constant:
-                z = conditions.part(rows)
-                cells, first = _kernels.joint_rows(z, conditions.first - 1, cells, groups.first - 1, n_s), 0
-            _count_chunk(cells, first, prediction, rows, None if weight is None else weight[rows], table)
+            # The codes begin at -1, unknown or outside, and the table with a row for that.
+            z = conditions.part(rows if not conditions.is_constant else slice(0, 1))
+            where = (z, conditions.first - 1, n_s, groups.part(rows), groups.first - 1)
+            _count_chunk(where, prediction, rows, None if weight is None else weight[rows], table)
         return table
 
     table = sum(over_parts(len(groups), count_part, result_size=n_cells(conditions, groups, prediction)))
@@ -43,16 +42,20 @@ def count(conditions: Codes, groups: Codes, prediction: Prediction, weight: Floa
 
 
 def _count_chunk(
-    cells: Ints, first: int, prediction: Prediction, rows: slice, weight: Floats | None, table: NDArray[Any]
+    where: tuple[Ints, int, int, Ints, int],
+    prediction: Prediction,
+    rows: slice,
+    weight: Floats | None,
+    table: NDArray[Any],
 ) -> None:
     labels = prediction.source
     if isinstance(labels, Codes) and weight is None:
-        _kernels.count_labels(cells, first, labels.part(rows), labels.first, table)
+        _kernels.count_labels(*where, labels.part(rows), labels.first, table)
     elif isinstance(labels, Codes) and weight is not None:
-        _kernels.weigh_labels(cells, first, labels.part(rows), labels.first, weight, table)
+        _kernels.weigh_labels(*where, labels.part(rows), labels.first, weight, table)
     elif isinstance(labels, np.ndarray):
         F = np.ascontiguousarray(labels[rows], dtype=np.float64)
-        bad = _kernels.add_probabilities(cells, first, F, _ONE if weight is None else weight, _TOLERANCE, table)
+        bad = _kernels.add_probabilities(*where, F, _ONE if weight is None else weight, _TOLERANCE, table)
         if bad >= 0:
             raise bad_argument(
                 "y_pred",

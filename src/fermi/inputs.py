@@ -36,11 +36,6 @@ class Prediction:
         """How many columns a table of these predictions has before unused ones are dropped."""
         return len(self.source.values_of) if isinstance(self.source, Codes) else self.source.shape[1]
 
-    def where(self, keep: NDArray[np.bool_]) -> Prediction:
-        """Some of the rows."""
-        source = self.source.where(keep) if isinstance(self.source, Codes) else self.source[keep]
-        return Prediction(source, self.declared, self.names)
-
     def compact(self) -> Prediction:
         """Labels without those that never occur."""
         source = self.source.compact() if isinstance(self.source, Codes) else self.source

@@ -39,26 +39,35 @@ class Notion(ABC):
     def conditions(
         self, y_true: Any, n: int, labels: Sequence[Any] = (), keep: NDArray[np.bool_] | None = None
     ) -> Codes:
-        """The condition of each of n rows (of those to keep); `values_of` names them, outside 𝒵 the code is -1.
+        """The condition of each of n rows; `values_of` names them, rows outside 𝒵 have the code -1.
 
         `labels` are the classes that the caller declared, for a choice among labels that these rows may not show.
+        A value that only rows not to `keep` have is no condition.
         """
         if not self.needs_target:
-            return self._conditions(Codes.constant(n if keep is None else int(keep.sum()), None), (), keep)
+            return _seen(self._conditions(Codes.constant(n, None), ()), keep)
         if y_true is None:
             raise bad_argument("y_true", f"is missing, and {self.name!r} conditions on it", "the true labels")
-        target = encode(read_column(y_true, "y_true"), "y_true")
+        target = encode(read_column(y_true, "y_true"), "y_true").compact()
         if target.n_unknown:
             raise bad_argument("y_true", f"has {target.n_unknown} missing entries", "a label in every row")
-        target = (target if keep is None else target.where(keep)).compact()
+        target = _seen(target, keep)
         if not same_kind(target.values_of, labels):
             expected = f"labels of the same type as the classes {listed(labels)}"
             raise bad_argument("y_true", f"holds {listed(target.values_of)}", expected)
-        return self._conditions(target, sorted({*target.values_of, *labels}, key=sort_key), keep)
+        return self._conditions(target, sorted({*target.values_of, *labels}, key=sort_key))
 
     @abstractmethod
-    def _conditions(self, target: Codes, labels: Sequence[Any], keep: NDArray[np.bool_] | None) -> Codes:
+    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
         """Condition codes from the coded target and all labels that may occur, sorted."""
+
+
+def _seen(codes: Codes, keep: NDArray[np.bool_] | None) -> Codes:
+    """The codes without the values that only rows not to keep have; such rows become -1."""
+    if keep is None or codes.is_constant:
+        return codes
+    values = codes.where(keep).compact().values_of
+    return codes.recode(positions(codes.values_of, values), values)
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,7 @@ class DemographicParity(Notion):
     name: ClassVar[str] = "demographic_parity"
     needs_target: ClassVar[bool] = False
 
-    def _conditions(self, target: Codes, labels: Sequence[Any], keep: NDArray[np.bool_] | None) -> Codes:
+    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
         return Codes.constant(len(target), "all")
 
 
@@ -90,7 +99,7 @@ class EqualizedOdds(Notion):
 
     name: ClassVar[str] = "equalized_odds"
 
-    def _conditions(self, target: Codes, labels: Sequence[Any], keep: NDArray[np.bool_] | None) -> Codes:
+    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
         return target
 
 
@@ -121,7 +130,7 @@ class EqualOpportunity(Notion):
         """The name with the advantaged labels."""
         return f"{self.name} of {listed(conditions)}"
 
-    def _conditions(self, target: Codes, labels: Sequence[Any], keep: NDArray[np.bool_] | None) -> Codes:
+    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
         chosen = sorted(self.advantaged or labels[-1:], key=sort_key)
         absent = [label for label, place in zip(chosen, positions(chosen, labels), strict=True) if place < 0]
         if absent:
@@ -182,8 +191,8 @@ class ConditionalParity(Notion):
         """The name, with the values that count if they were chosen."""
         return self.name if self.within is None else f"{self.name} within {listed(conditions)}"
 
-    def _conditions(self, target: Codes, labels: Sequence[Any], keep: NDArray[np.bool_] | None) -> Codes:
-        return self._codes if keep is None else self._codes.where(keep)
+    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
+        return self._codes
 
 
 _NAMED: dict[str, type[Notion]] = {c.name: c for c in (DemographicParity, EqualizedOdds, EqualOpportunity)}

@@ -55,9 +55,10 @@ def pearson_correlation(P: Law) -> float:
     p_s, p_y = P.sum(1), P.sum(0)
     if np.count_nonzero(p_s) < 2 or np.count_nonzero(p_y) < 2:
         return 0.0
-    s, y = np.arange(len(p_s), dtype=float), np.arange(len(p_y), dtype=float)
-    spread_s, spread_y = np.sqrt(p_s @ (s - p_s @ s) ** 2), np.sqrt(p_y @ (y - p_y @ y) ** 2)
-    return float(np.clip(s @ excess(P) @ y / spread_s / spread_y, -1.0, 1.0))
+    s = np.arange(len(p_s)) - p_s @ np.arange(len(p_s))
+    y = np.arange(len(p_y)) - p_y @ np.arange(len(p_y))
+    # Divided by one root at a time: their product may be too small to hold.
+    return float(np.clip(s @ excess(P) @ y / np.sqrt(p_s @ s**2) / np.sqrt(p_y @ y**2), -1.0, 1.0))
 
 
 def lq_violation(P: Law, q: float) -> float:

@@ -18,7 +18,8 @@ SOURCE = Path(fermi.__file__).parent
 STOREYS = [
     ["__main__", "cli"],
     ["datasets"],
-    ["measures"],
+    ["solvers"],
+    ["measures", "objective"],
     ["contingency"],
     ["counting"],
     ["inputs", "notions"],

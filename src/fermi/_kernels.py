@@ -82,3 +82,36 @@ def add_probabilities(
         if not (abs(total - 1.0) <= tolerance and smallest >= 0.0):
             return i
     return -1
+
+
+@compiled
+def softmax_rows(logits: Floats, target: Ints, weight: Floats) -> float:
+    """Turn logits into probabilities in place, and return the weighted cross-entropy."""
+    loss = 0.0
+    for i in range(logits.shape[0]):
+        top = logits[i, 0]
+        for j in range(1, logits.shape[1]):
+            top = max(top, logits[i, j])
+        own = logits[i, target[i]] - top
+        total = 0.0
+        for j in range(logits.shape[1]):
+            e = np.exp(logits[i, j] - top)
+            logits[i, j] = e
+            total += e
+        for j in range(logits.shape[1]):
+            logits[i, j] /= total
+        loss += weight[i] * (np.log(total) - own)
+    return loss
+
+
+@compiled
+def add_tilt(F: Floats, cells: Ints, costs: Floats, share: Floats, lam: float, gradient: Floats) -> None:
+    """gradient_i += λ · share_i · F_i ∘ (C − F_i · C) with C = costs[cells_i]: `formulas.ermi.tilt`, row by row."""
+    for i in range(F.shape[0]):
+        c = cells[i]
+        if c >= 0:
+            charge = 0.0
+            for j in range(F.shape[1]):
+                charge += F[i, j] * costs[c, j]
+            for j in range(F.shape[1]):
+                gradient[i, j] += lam * share[i] * F[i, j] * (costs[c, j] - charge)

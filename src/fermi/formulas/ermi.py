@@ -51,3 +51,16 @@ def dual_gradient(W: Any, P: Any) -> Any:
     """∇_W Ψ = 2 P_s^{-1/2} P − 2 W P_ŷ, zero at W* (Algorithm 1, ascent step)."""
     p_s, p_y = P.sum(1), P.sum(0)
     return 2.0 * (P / nonzero(p_s)[:, None] ** 0.5 - W * p_y[None, :])
+
+
+def class_costs(W: Any, p: Any) -> Any:
+    """C with ψ_i = F_i · C[s_i] − 1: what the adversary W charges group s for class j, given the prior p of S.
+
+    Given W, the paper's ψ is linear in the predicted probabilities (corollary 1); this is its coefficient.
+    """
+    return 2.0 * W / nonzero(p)[:, None] ** 0.5 - (W * W).sum(0)[None, :]
+
+
+def tilt(F: Any, C: Any) -> Any:
+    """∇ of F · C in the logits of F = softmax, one row each: F ∘ (C − F · C)."""
+    return F * (C - (F * C).sum(1)[:, None])

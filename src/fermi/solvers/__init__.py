@@ -1,0 +1,1 @@
+"""Minimisers of the fair objective over linear models."""

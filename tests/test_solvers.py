@@ -1,0 +1,130 @@
+"""The solvers on linear models: exact optima, any matrix, real data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+
+import fermi
+from fermi.notions import as_notion
+from fermi.objective import FairObjective, Term
+from fermi.solvers import lbfgs
+from fermi.solvers.design import Design
+
+
+def problem(
+    X: Any, y: Any, s: Any, *, lam: float, notion: str = "demographic_parity", intercept: bool = True
+) -> tuple[Design, FairObjective]:
+    n, classes = len(y), int(y.max()) + 1
+    weight = np.full(n, 1.0 / n)
+    conditions = as_notion(notion).conditions(y, n)
+    shape = (len(conditions.values_of), int(s.max()) + 1)
+    term = Term.from_codes(conditions.dense(), s, shape, np.ones(n))
+    return Design.of(X, weight, intercept=intercept, n_classes=classes), FairObjective(y, weight, (term,), lam)
+
+
+def rows(classes: int, seed: int = 0) -> tuple[Any, Any, Any]:
+    data = fermi.datasets.synthetic(1500, classes, 3, bias=0.9, seed=seed).numeric()
+    X = data.X_train.to_numpy() * np.linspace(0.01, 100, data.X_train.shape[1]) + 3.0  # raw scales
+    return X, data.y_train.to_numpy(), fermi.GroupEncoder().fit_transform(data.s_train)
+
+
+def fit(design: Design, objective: FairObjective, tol: float = 1e-6, l2: float = 1e-3) -> Any:
+    history: list[dict[str, float]] = []
+    theta, converged = lbfgs.solve(
+        design, objective, np.zeros(design.shape), l2=l2, max_iter=2000, tol=tol, report=history.append
+    )
+    assert converged
+    return theta, history
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_without_lambda_it_is_logistic_regression(classes: int) -> None:
+    X, y, s = rows(classes)
+    design, objective = problem(X, y, s, lam=0.0)
+    theta, _ = fit(design, objective, l2=1e-2)
+    weights, shift = design.coefficients(theta)
+    reference = LogisticRegression(C=1 / (1e-2 * len(y)), max_iter=20_000, tol=1e-10, solver="newton-cholesky").fit(
+        X, y
+    )
+    probabilities = np.exp(objective._predict(design.logits(theta))[0])
+    assert probabilities == pytest.approx(np.exp(reference.predict_proba(X)), abs=2e-4)
+    assert weights.shape == reference.coef_.shape
+    assert shift.shape == reference.intercept_.shape
+
+
+@pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds", "equal_opportunity"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_ermi_falls_as_lambda_grows(classes: int, notion: str) -> None:
+    X, y, s = rows(classes)
+    found = []
+    for lam in (0.0, 0.5, 5.0, 50.0):
+        design, objective = problem(X, y, s, lam=lam, notion=notion)
+        theta, history = fit(design, objective, tol=1e-5)
+        found.append(objective.evaluate(design.logits(theta)).ermi)
+        assert [record["step"] for record in history] == list(range(1, len(history) + 1))
+        assert history[-1]["objective"] <= history[0]["objective"]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] < 0.1 * found[0]
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_sparse_and_single_precision_reach_the_same_optimum(classes: int, intercept: bool) -> None:
+    X, y, s = rows(classes)
+    X = np.where(np.median(X, axis=0) < X, X - 3.0, 0.0)
+    optima = []
+    for matrix, tol in ((X, 1e-6), (csr_matrix(X), 1e-6), (X.astype(np.float32), 2e-4)):
+        design, objective = problem(matrix, y, s, lam=2.0, intercept=intercept)
+        theta, _ = fit(design, objective, tol=tol)
+        optima.append(objective.evaluate(design.logits(theta)).objective + design.penalty(theta, 1e-3)[0])
+    assert optima == pytest.approx([optima[0]] * 3, abs=1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_design_is_linear_and_its_pull_back_the_transpose(classes: int) -> None:
+    X, y, s = rows(classes)
+    rng = np.random.default_rng(0)
+    for matrix in (X, csr_matrix(X)):
+        for intercept in (True, False):
+            design, _ = problem(matrix, y, s, lam=1.0, intercept=intercept)
+            theta, G = rng.standard_normal(design.shape), rng.standard_normal((len(y), classes))
+            assert (design.logits(theta) * G).sum() == pytest.approx((theta * design.pull_back(G)).sum(), rel=1e-9)
+            weights, shift = design.coefficients(theta)
+            assert design.parameters(weights, shift) == pytest.approx(theta)
+            columns = design.logits(theta)[:, 1:] if classes == 2 else design.logits(theta)
+            assert columns == pytest.approx(X @ weights.T + shift, rel=1e-9, abs=1e-9)
+            penalty, gradient = design.penalty(theta, 0.3)
+            assert penalty == pytest.approx(0.15 * (weights**2).sum())
+            nudge = rng.standard_normal(theta.shape)
+            slope = (design.penalty(theta + 1e-6 * nudge, 0.3)[0] - design.penalty(theta - 1e-6 * nudge, 0.3)[0]) / 2e-6
+            assert (gradient * nudge).sum() == pytest.approx(slope, rel=1e-5)
+
+
+def test_constant_and_rare_columns_are_harmless() -> None:
+    X, y, s = rows(2)
+    timestamps = 1.6e9 + 1e4 * np.random.default_rng(0).standard_normal(len(X))
+    X = np.column_stack([X, np.full(len(X), 7.1), np.arange(len(X)) == 3, timestamps])
+    design, objective = problem(X, y, s, lam=1.0)
+    theta, _ = fit(design, objective)
+    assert np.isfinite(theta).all()
+    assert np.abs((X - design.centre) / design.scale).max() <= 10.0 + 1e-6
+    assert design.scale[-3:] == pytest.approx([1.0, 0.1, 1e4], rel=0.1)
+
+
+@pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds", "equal_opportunity"])
+@pytest.mark.parametrize("lam", [0.1, 1.0, 5.0, 20.0])
+def test_adult_converges(adult_home: Path, notion: str, lam: float) -> None:
+    data = fermi.datasets.load("adult", data_home=adult_home)
+    X = data.numeric().X_train.to_numpy()
+    y = (data.y_train == ">50K").to_numpy().astype(np.int64)
+    s = fermi.GroupEncoder().fit_transform(data.s_train)
+    design, objective = problem(X, y, s, lam=lam, notion=notion)
+    _, history = fit(design, objective, tol=1e-5, l2=1e-4)
+    assert history[-1]["grad_norm"] <= 1e-5
+    assert len(history) < 200

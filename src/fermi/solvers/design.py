@@ -28,6 +28,7 @@ class Design:
     scale: Floats
     intercept: bool
     n_classes: int
+    mean_square: Floats  # of each column around its centre
 
     @classmethod
     def of(cls, X: Any, weight: Floats, *, intercept: bool, n_classes: int) -> Design:
@@ -46,7 +47,7 @@ class Design:
             magnitude = np.maximum(np.abs(low), np.abs(high))
         scale = np.maximum(np.sqrt(square), largest / _LARGEST)
         # A constant column differs from its mean by rounding alone.
-        return cls(X, centre, np.where(scale > 1e-12 * magnitude, scale, 1.0), intercept, n_classes)
+        return cls(X, centre, np.where(scale > 1e-12 * magnitude, scale, 1.0), intercept, n_classes, square)
 
     @property
     def n_logits(self) -> int:
@@ -82,6 +83,13 @@ class Design:
         slopes = np.asarray(self.X.T @ G.astype(self.X.dtype), dtype=np.float64)
         slopes = (slopes - self.centre[:, None] * total) / self.scale[:, None]
         return np.vstack([slopes, total]) if self.intercept else slopes
+
+    def inverse_presence(self) -> Floats:
+        """1 over the fraction of rows that a step through one row touches, per column: 1 for dense columns."""
+        if not hasattr(self.X, "tocsr"):
+            return np.ones(self.X.shape[1])
+        present = np.bincount(self.X.indices, minlength=self.X.shape[1])
+        return np.asarray(self.X.shape[0] / np.maximum(present, 1))
 
     def penalty(self, theta: Floats, l2: float) -> tuple[float, Floats]:
         """½ l2 ‖weights‖² in the units of X, and its gradient in θ."""

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import fermi
+from fermi._jit import source_stamp
+from fermi.solvers._steps import run_steps
 
 SOURCE = Path(fermi.__file__).parent
 
@@ -105,3 +107,16 @@ def test_what_is_public_exists_and_is_documented(name: str) -> None:
 def test_a_name_that_does_not_exist() -> None:
     with pytest.raises(AttributeError, match="module 'fermi' has no attribute 'emri'"):
         fermi.emri  # noqa: B018
+
+
+def test_compiled_code_is_known_by_the_text_of_all_that_is_compiled(tmp_path: Path) -> None:
+    """numba alone would run stale machine code after an edit in a file that the compiled function only calls."""
+    for folder in ("formulas", "solvers"):
+        (tmp_path / folder).mkdir()
+    for name in ("_jit.py", "_kernels.py", "solvers/_rows.py"):
+        (tmp_path / name).write_text("x = 1\n")
+    before = source_stamp(tmp_path)
+    (tmp_path / "solvers/_rows.py").write_text("x = 2\n")
+    source_stamp.cache_clear()
+    assert source_stamp(tmp_path) != before
+    assert run_steps._cache._cache_file._source_stamp == source_stamp(SOURCE)  # type: ignore[attr-defined]

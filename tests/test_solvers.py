@@ -163,7 +163,10 @@ def literal_sgda(
         eta_w = rate[step] / (2.0 * lam)
         W = W + eta_w * lam * ascent / (len(rows) * counted)
         G = G[:, 1:] if r == 1 else G
-        a = a / (1.0 + eta[step] * l2 / design.scale**2) - eta[step] * G.T @ centred / len(rows) / design.scale**2
+        penalty = eta[step] * l2 / design.scale**2
+        a = (a * (1.0 - penalty) if penalty.max() < 0.01 else a / (1.0 + penalty)) - eta[step] * G.T @ centred / len(
+            rows
+        ) / design.scale**2
         b = b - eta[step] * G.mean(axis=0)
     return a, b, W
 

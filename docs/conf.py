@@ -2,6 +2,7 @@ from fermi import __version__
 
 project = "fermi"
 release = __version__
+copyright = "2026, the fermi authors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 autodoc_typehints = "none"  # the docstrings say it in words

@@ -150,7 +150,7 @@ class Contingency:
 
     @property
     def total(self) -> float:
-        """The weight of all rows that count: known group, condition in 𝒵."""
+        """The weight of all rows that count, those with a known group and a condition in 𝒵."""
         return float(self.table.sum())
 
     def laws(self) -> Iterator[tuple[float, Floats]]:

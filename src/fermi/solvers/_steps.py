@@ -11,7 +11,7 @@ from fermi._kernels import Floats, Ints
 from fermi.solvers._rows import row_add, row_dot
 
 _TINY_SCALE = 1e-9
-_SMALL_PENALTY_STEP = 0.01
+SMALL_PENALTY_STEP = 0.01
 
 
 # Rows are passed as an array and an index: taking a slice inside the loop would cost more than the arithmetic.
@@ -127,7 +127,7 @@ def descend(
     per_row = eta / (stop - start)
     shift = G.shape[1] - a.shape[0]
     penalty_step = per_row if sparse else eta
-    small = penalty_step * largest_l2 < _SMALL_PENALTY_STEP
+    small = penalty_step * largest_l2 < SMALL_PENALTY_STEP
     for j in range(l2.shape[0]):
         shrink[j] = 1.0 - penalty_step * l2[j] if small else 1.0 / (1.0 + penalty_step * l2[j])
     for u in range(stop - start):
@@ -143,9 +143,9 @@ def descend(
 
 @compiled_reordered
 def run_steps(
-    X: Any, sparse: bool, centre: Floats, inverse_square: Floats, l2: Floats, has_intercept: bool,
+    X: Any, centre: Floats, inverse_square: Floats, l2: Floats, has_intercept: bool,
     target: Ints, weight: Floats, cells: Ints, factor: Floats, zone: Ints, inverse_root: Floats,
-    order: Ints, batch: int, eta: Floats, rate: Floats, lam: float, radius: float,
+    order: Ints, batch: int, eta: Floats, rate: Floats, lam: float, radius: float, sparse: bool,
     a: Floats, b: Floats, V: Floats, scale: Floats, norms: Floats,
     averaged: bool, done: int, mean_a: Floats, mean_b: Floats,
 ) -> None:  # fmt: skip

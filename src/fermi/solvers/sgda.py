@@ -19,12 +19,17 @@ import numpy as np
 from fermi._kernels import Floats, Ints
 from fermi.errors import FermiError
 from fermi.objective import FairObjective
+from fermi.solvers._single import run_single_rows
 from fermi.solvers._steps import run_steps
 from fermi.solvers.design import Design
 
 Record = dict[str, float]
 
 _EXPLODED = 10.0  # times the objective at the start
+
+# The compiled loops, called with tuples of arrays whose types there is no use in spelling out again.
+_SINGLE: Callable[..., None] = run_single_rows
+_BATCHES: Callable[..., None] = run_steps
 
 
 @dataclass(frozen=True)
@@ -104,24 +109,26 @@ def solve(
     began = time.perf_counter()
     n, m = len(objective.target), design.n_classes
     terms = Cells.of(objective)
-    sparse = hasattr(design.X, "tocsr")
-    X: Any = (design.X.data, design.X.indices, design.X.indptr) if sparse else design.X
+    features, labels = _constants(design, objective, terms, l2)
     a = np.ascontiguousarray((theta[: design.X.shape[1]] / design.scale[:, None]).T)
     b = theta[-1].copy() if design.intercept else np.zeros(design.n_logits)
     V = np.zeros((len(terms.zone), m))
     scale, norms = np.ones((int(terms.zone.max()) + 1, m)), np.zeros((int(terms.zone.max()) + 1, m))
     mean_a, mean_b = a.copy(), b.copy()
     steps = -(-n // batch)
+    single = batch == 1 and design.n_logits == 1 and not averaged and np.isinf(radius)
     W = terms.split(V)
     start = _record(design, objective, theta, W, l2)
     for epoch in range(epochs):
         eta, rate = schedule.steps(epoch * steps, steps, epochs * steps)
-        run_steps(
-            X, sparse, design.centre, 1.0 / design.scale**2, l2 * design.inverse_presence() / design.scale**2,
-            design.intercept, objective.target, n * objective.weight, terms.cells, terms.factor, terms.zone,
-            terms.inverse_root, rng.permutation(n), batch, eta, rate, objective.lam, radius,
-            a, b, V, scale, norms, averaged, epoch * steps, mean_a, mean_b,
-        )  # fmt: skip
+        rows = rng.permutation(n)
+        if single:
+            _SINGLE(*features, *labels, rows, eta, rate, objective.lam, a, b, V, scale, norms)
+        else:
+            _BATCHES(
+                *features, *labels, rows, batch, eta, rate, objective.lam, radius, hasattr(design.X, "tocsr"),
+                a, b, V, scale, norms, averaged, epoch * steps, mean_a, mean_b,
+            )  # fmt: skip
         theta = _theta(design, mean_a, mean_b) if averaged else _theta(design, a, b)
         W = terms.split(V * scale[terms.zone])
         with np.errstate(over="ignore", invalid="ignore"):
@@ -130,6 +137,20 @@ def solve(
             raise FermiError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
         report({"step": (epoch + 1) * steps, "seconds": time.perf_counter() - began, **record})
     return theta, W
+
+
+def _constants(
+    design: Design, objective: FairObjective, terms: Cells, l2: float
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """What the loops read and never change: of the features, and of the labels and groups."""
+    sparse = hasattr(design.X, "tocsr")
+    X = (design.X.data, design.X.indices, design.X.indptr) if sparse else design.X
+    penalty = l2 * design.inverse_presence() / design.scale**2
+    weight = len(objective.target) * objective.weight
+    return (
+        (X, design.centre, 1.0 / design.scale**2, penalty, design.intercept),
+        (objective.target, weight, terms.cells, terms.factor, terms.zone, terms.inverse_root),
+    )
 
 
 def _theta(design: Design, a: Floats, b: Floats) -> Floats:

@@ -70,8 +70,9 @@ def test_equal_opportunity_is_a_slice_of_equalized_odds(r: Rows) -> None:
 @given(rows(), st.sampled_from([0, 1, 2]), st.data())
 def test_tables_add_exactly(r: Rows, which: int, data: st.DataObject) -> None:
     notion = ["demographic_parity", "equalized_odds", "equal_opportunity"][which]
-    for column in (r.y_pred, r.sensitive, r.y_true, r.weight):
-        column.extend(column[:1])  # type: ignore[arg-type]  # a known group on either side of any cut
+    columns: list[list[Any]] = [r.y_pred, r.sensitive, r.y_true, r.weight]
+    for column in columns:
+        column.append(column[0])  # a known group on either side of any cut
     cut = data.draw(st.integers(1, len(r.y_pred) - 1))
     r.y_true[0] = r.y_true[-1] = 2  # and the label that equal opportunity conditions on
     whole = build(r, notion, sample_weight=r.weight)

@@ -189,8 +189,10 @@ def _check_whole(name: str, value: object, least: int) -> None:
 
 
 def _names(column: str, given: int | Sequence[str]) -> list[str]:
-    whole = isinstance(given, int | np.integer)
-    names = [f"{str(column)[:1].upper()}{j + 1}" for j in range(given)] if whole else list(given)  # type: ignore[arg-type]
+    if isinstance(given, int | np.integer):
+        names = [f"{str(column)[:1].upper()}{j + 1}" for j in range(given)]
+    else:
+        names = list(given)
     if not names or len(set(names)) != len(names):
         raise bad_argument("groups", f"gives {column!r} the values {names}", "at least one, none of them twice")
     return names

@@ -65,11 +65,6 @@ class Design:
         shift = theta[-1] if self.intercept else np.zeros(self.n_logits)
         return weights, shift - weights @ self.centre
 
-    def parameters(self, weights: Floats, shift: Floats) -> Floats:
-        """The θ with these coefficients."""
-        theta: Floats = weights.T * self.scale[:, None]
-        return np.vstack([theta, shift + weights @ self.centre]) if self.intercept else theta
-
     def logits(self, theta: Floats) -> Floats:
         """N × m, whatever the number of parameters."""
         weights, shift = self.coefficients(theta)

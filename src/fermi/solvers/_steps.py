@@ -1,4 +1,4 @@
-"""The compiled loop of Algorithm 1."""
+"""The compiled loop of Algorithm 1: any number of classes, any batch."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from fermi._jit import compiled_reordered, inlined
 from fermi._kernels import Floats, Ints
-from fermi.solvers._rows import row_add, row_dot
+from fermi.solvers._rows import WINDOW, load_rows, row_add, row_dot, row_step
 
-_TINY_SCALE = 1e-9
+_TINY_SCALE = 1e-100
 SMALL_PENALTY_STEP = 0.01
 
 
@@ -18,12 +18,14 @@ SMALL_PENALTY_STEP = 0.01
 
 
 @inlined
-def predict_row(X: Any, i: int, centre: Floats, a: Floats, b: Floats, F: Floats, u: int) -> None:
+def predict_row(
+    X: Any, i: int, inverse_scale: Floats, window: Floats, v: int, theta: Floats, b: Floats, F: Floats, u: int
+) -> None:
     """F[u] = softmax of row i's logits; one weight vector stands for two classes, the first with the logit 0."""
-    m, shift = F.shape[1], F.shape[1] - a.shape[0]
+    m, shift = F.shape[1], F.shape[1] - theta.shape[0]
     F[u, 0] = 0.0
-    for r in range(a.shape[0]):
-        F[u, r + shift] = row_dot(X, i, centre, a, r) + b[r]
+    for r in range(theta.shape[0]):
+        F[u, r + shift] = row_dot(X, i, inverse_scale, window, v, theta, r) + b[r]
     top = F[u, 0]
     for j in range(1, m):
         top = max(top, F[u, j])
@@ -38,10 +40,10 @@ def predict_row(X: Any, i: int, centre: Floats, a: Floats, b: Floats, F: Floats,
 
 @inlined
 def row_gradient(
-    F: Floats, u: int, target: int, weight: float, cells: Ints, i: int, factor: Floats, lam: float,
+    F: Floats, u: int, target: int, weight: float, cells: Ints, counts: Floats, i: int, lam: float,
     V: Floats, scale: Floats, norms: Floats, zone: Ints, inverse_root: Floats, G: Floats,
 ) -> None:  # fmt: skip
-    """G[u] = ∇ of weight · (loss + λ Σ_t factor_t ψ) in the logits of row i, with C = 2 W[s]/√p − ‖W‖² per column."""
+    """G[u] = ∇ of weight · loss + λ Σ_t count_t ψ_t in the logits of row i, with C = 2 W[s]/√p − ‖W‖² per column."""
     m = F.shape[1]
     for j in range(m):
         G[u, j] = weight * F[u, j]
@@ -55,7 +57,7 @@ def row_gradient(
                 charge += F[u, j] * (scale[z, j] * V[c, j] * root - norms[z, j])
             for j in range(m):
                 C = scale[z, j] * V[c, j] * root - norms[z, j]
-                G[u, j] += lam * weight * factor[t] * F[u, j] * (C - charge)
+                G[u, j] += lam * counts[t, i] * F[u, j] * (C - charge)
 
 
 @inlined
@@ -72,7 +74,7 @@ def decay(z: int, j: int, kept: float, V: Floats, scale: Floats, norms: Floats, 
 
 @inlined
 def ascend(
-    F: Floats, order: Ints, start: int, stop: int, weight: Floats, cells: Ints, factor: Floats, rate: float,
+    F: Floats, order: Ints, start: int, stop: int, cells: Ints, counts: Floats, rate: float,
     V: Floats, scale: Floats, norms: Floats, zone: Ints, inverse_root: Floats, mass: Floats,
 ) -> None:  # fmt: skip
     """W ← W + rate/2 · ∇_W of the batch's Ψ, with W[c] = scale[z] ∘ V[c] and norms[z] = Σ_s W² kept up to date.
@@ -82,10 +84,11 @@ def ascend(
     m, share = F.shape[1], rate / (stop - start)
     for t in range(cells.shape[0]):
         for u in range(stop - start):
-            c = cells[t, order[start + u]]
+            i = order[start + u]
+            c = cells[t, i]
             if c >= 0:
                 for j in range(m):
-                    mass[zone[c], j] += share * weight[order[start + u]] * factor[t] * F[u, j]
+                    mass[zone[c], j] += share * counts[t, i] * F[u, j]
     for z in range(scale.shape[0]):
         for j in range(m):
             if mass[z, j] > 0.0:
@@ -93,11 +96,12 @@ def ascend(
                 mass[z, j] = 0.0
     for t in range(cells.shape[0]):
         for u in range(stop - start):
-            c = cells[t, order[start + u]]
+            i = order[start + u]
+            c = cells[t, i]
             if c >= 0:
                 z = zone[c]
                 for j in range(m):
-                    change = share * weight[order[start + u]] * factor[t] * F[u, j] * inverse_root[c]
+                    change = share * counts[t, i] * F[u, j] * inverse_root[c]
                     norms[z, j] += change * (2.0 * scale[z, j] * V[c, j] + change)
                     V[c, j] += change / scale[z, j]
 
@@ -114,64 +118,66 @@ def project(radius: float, scale: Floats, norms: Floats) -> None:
 
 @inlined
 def descend(
-    X: Any, sparse: bool, centre: Floats, inverse_square: Floats, l2: Floats, largest_l2: float, has_intercept: bool,
-    G: Floats, order: Ints, start: int, stop: int, eta: float,
-    a: Floats, b: Floats, shrink: Floats, untouched: Floats,
+    X: Any, sparse: bool, inverse_scale: Floats, l2: Floats, largest_l2: float, has_intercept: bool,
+    G: Floats, slope: Floats, order: Ints, start: int, stop: int, eta: float, theta: Floats, b: Floats,
 ) -> None:  # fmt: skip
-    """(a, b) ← (a, b) − η · mean of the batch's gradients, and the step of the penalty.
+    """(θ, b) ← (θ, b) − η · mean of the batch's gradients, and the step of the penalty.
 
-    `l2` is the penalty per column in the solver's units. Where its step is not small it is implicit, a / (1 + η l2),
-    which no η makes unstable. A batch of dense rows takes it once; a sparse row takes its share for the columns it
-    has, with l2 over the column's frequency, which is the same on average.
+    `l2` is the penalty per column in the solver's units. A batch of dense rows takes it once; a sparse row takes its
+    share for the columns it has, with l2 over the column's frequency, which is the same on average.
     """
     per_row = eta / (stop - start)
-    shift = G.shape[1] - a.shape[0]
-    penalty_step = per_row if sparse else eta
-    small = penalty_step * largest_l2 < SMALL_PENALTY_STEP
-    for j in range(l2.shape[0]):
-        shrink[j] = 1.0 - penalty_step * l2[j] if small else 1.0 / (1.0 + penalty_step * l2[j])
-    for u in range(stop - start):
-        for r in range(a.shape[0]):
-            descent = per_row * G[u, r + shift]
-            if sparse or u == 0:
-                row_add(X, order[start + u], centre, descent, inverse_square, shrink, a, r)
-            else:
-                row_add(X, order[start + u], centre, descent, inverse_square, untouched, a, r)
-            if has_intercept:
-                b[r] -= descent
+    shift = G.shape[1] - theta.shape[0]
+    if sparse:
+        small = per_row * largest_l2 < SMALL_PENALTY_STEP
+        for u in range(stop - start):
+            for r in range(theta.shape[0]):
+                i, step = order[start + u], per_row * G[u, r + shift]
+                row_step(X, i, inverse_scale, slope, 0, step, per_row, l2, small, theta, r)
+    else:
+        small = eta * largest_l2 < SMALL_PENALTY_STEP
+        for r in range(theta.shape[0]):
+            row_step(X, 0, inverse_scale, slope, r, per_row, eta, l2, small, theta, r)
+            slope[r] = 0.0
+    if has_intercept:
+        for u in range(stop - start):
+            for r in range(theta.shape[0]):
+                b[r] -= per_row * G[u, r + shift]
 
 
 @compiled_reordered
 def run_steps(
-    X: Any, centre: Floats, inverse_square: Floats, l2: Floats, has_intercept: bool,
-    target: Ints, weight: Floats, cells: Ints, factor: Floats, zone: Ints, inverse_root: Floats,
-    order: Ints, batch: int, eta: Floats, rate: Floats, lam: float, radius: float, sparse: bool,
-    a: Floats, b: Floats, V: Floats, scale: Floats, norms: Floats,
-    averaged: bool, done: int, mean_a: Floats, mean_b: Floats,
+    X: Any, sparse: bool, centre: Floats, inverse_scale: Floats, l2: Floats, has_intercept: bool,
+    target: Ints, weight: Floats, cells: Ints, counts: Floats, zone: Ints, inverse_root: Floats,
+    order: Ints, batch: int, eta: Floats, rate: Floats, lam: float, radius: float,
+    theta: Floats, b: Floats, V: Floats, scale: Floats, norms: Floats,
+    averaged: bool, theta_sum: Floats, b_sum: Floats,
 ) -> None:  # fmt: skip
-    """One pass over `order`, a batch at a time: descend in (a, b), ascend in W, both from the same point."""
-    n, m = order.shape[0], V.shape[1]
+    """One pass over `order`, a batch at a time: descend in (θ, b), ascend in W, both from the same point."""
+    n, m, shift = order.shape[0], V.shape[1], V.shape[1] - theta.shape[0]
     F, G = np.empty((batch, m)), np.empty((batch, m))
-    mass = np.zeros_like(scale)
-    shrink, untouched = np.empty_like(l2), np.ones_like(l2)
+    mass, slope = np.zeros_like(scale), np.zeros_like(theta)
+    window = np.empty((WINDOW, theta.shape[1]))
     largest_l2 = l2.max()
     for step in range(eta.shape[0]):
         start, stop = step * batch, min((step + 1) * batch, n)
         for u in range(stop - start):
-            i = order[start + u]
-            predict_row(X, i, centre, a, b, F, u)
-            row_gradient(F, u, target[i], weight[i], cells, i, factor, lam, V, scale, norms, zone, inverse_root, G)
-        if lam > 0.0:
-            ascend(
-                F, order, start, stop, weight, cells, factor, rate[step], V, scale, norms, zone, inverse_root, mass
+            if u % WINDOW == 0:
+                load_rows(X, order, start + u, min(start + u + WINDOW, stop), centre, inverse_scale, window)
+            i, v = order[start + u], u % WINDOW
+            predict_row(X, i, inverse_scale, window, v, theta, b, F, u)
+            row_gradient(
+                F, u, target[i], weight[i], cells, counts, i, lam, V, scale, norms, zone, inverse_root, G
             )  # fmt: skip
-            if radius < np.inf:
-                project(radius, scale, norms)
+            for r in range(theta.shape[0]):
+                row_add(X, window, v, G[u, r + shift], slope, r)
+        ascend(F, order, start, stop, cells, counts, rate[step], V, scale, norms, zone, inverse_root, mass)
+        if radius < np.inf:
+            project(radius, scale, norms)
         descend(
-            X, sparse, centre, inverse_square, l2, largest_l2, has_intercept, G, order, start, stop, eta[step],
-            a, b, shrink, untouched,
+            X, sparse, inverse_scale, l2, largest_l2, has_intercept, G, slope, order, start, stop, eta[step],
+            theta, b,
         )  # fmt: skip
         if averaged:
-            share = 1.0 / (done + step + 1)
-            mean_a += share * (a - mean_a)
-            mean_b += share * (b - mean_b)
+            theta_sum += theta
+            b_sum += b

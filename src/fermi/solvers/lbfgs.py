@@ -13,8 +13,7 @@ from threadpoolctl import threadpool_limits
 from fermi._kernels import Floats
 from fermi.objective import FairObjective
 from fermi.solvers.design import Design
-
-Record = dict[str, float]
+from fermi.solvers.solution import Record, Solution
 
 _WORTH_THREADS = 10_000_000  # entries of X
 
@@ -28,8 +27,8 @@ def solve(
     max_iter: int,
     tol: float,
     report: Callable[[Record], None],
-) -> tuple[Floats, bool]:
-    """Minimise Φ + ½ l2 ‖weights‖² from θ; the parameters and whether ‖∇‖∞ ≤ tol was reached."""
+) -> Solution:
+    """Minimise Φ + ½ l2 ‖weights‖² from θ; converged if ‖∇‖∞ ≤ tol was reached."""
     began = time.perf_counter()
     last: Record = {}
 
@@ -38,12 +37,8 @@ def solve(
         value, row_gradient = objective.value_and_gradient(design.logits(point))
         penalty, penalty_gradient = design.penalty(point, l2)
         gradient = design.pull_back(row_gradient) + penalty_gradient
-        last.update(
-            loss=value.loss,
-            ermi=value.ermi,
-            objective=value.objective + penalty,
-            grad_norm=float(np.abs(gradient).max()),
-        )
+        last.update(loss=value.loss, ermi=value.ermi, objective=value.objective + penalty)
+        last["grad_norm"] = float(np.abs(gradient).max())
         return last["objective"], gradient.ravel()
 
     steps = 0
@@ -64,5 +59,7 @@ def solve(
             # Stop on the gradient alone: the default test on the decrease gives up early where λ is large.
             options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": 0.0, "maxcor": 20},
         )
-        _, gradient = evaluate(result.x)
-    return result.x.reshape(design.shape), bool(np.abs(gradient).max() <= max(tol, 1e-12))
+        evaluate(result.x)
+    found = result.x.reshape(design.shape)
+    duals = objective.optimal_duals(design.logits(found))
+    return Solution(found, duals, last["grad_norm"] <= max(tol, 1e-12), steps)

@@ -9,86 +9,34 @@ divided by its size times the fraction of the data that counts, never by its own
 
 from __future__ import annotations
 
+import functools
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from fermi._kernels import Floats, Ints
 from fermi.errors import FermiError
 from fermi.objective import FairObjective
-from fermi.solvers._single import run_single_rows
-from fermi.solvers._steps import run_steps
+from fermi.solvers._loop import Loop, State
 from fermi.solvers.design import Design
+from fermi.solvers.solution import Record, Solution
+from fermi.solvers.step_sizes import Steps, automatic, constant, linear, make_steps
 
-Record = dict[str, float]
+__all__ = ["Record", "Solution", "Steps", "automatic", "constant", "linear", "make_steps", "solve"]
 
-_EXPLODED = 10.0  # times the objective at the start
+Output = Literal["last", "average", "random"]
 
-# The compiled loops, called with tuples of arrays whose types there is no use in spelling out again.
-_SINGLE: Callable[..., None] = run_single_rows
-_BATCHES: Callable[..., None] = run_steps
+_EXPLODED = 10.0  # times the objective at the start, or at θ = 0 where that is more
+_RESTARTS = 3
+# A record reads X twice, a pass once: with these two a history takes a fifth of the time at most.
+_PASSES_PER_RECORD = 5
+_RECORDS = 12
 
-
-@dataclass(frozen=True)
-class Schedule:
-    """Step sizes: a start for θ and an averaging rate 2 λ η_w for W, both falling linearly to zero over all steps."""
-
-    eta: float
-    rate: float
-
-    def steps(self, first: int, count: int, total: int) -> tuple[Floats, Floats]:
-        """The sizes of some steps."""
-        left = 1.0 - np.arange(first, first + count) / total
-        return self.eta * left, self.rate * left
-
-
-def automatic(design: Design, objective: FairObjective, batch: int) -> Schedule:
-    """Steps that work untuned up to λ of about 20 (measured on Adult; larger λ is left to L-BFGS for now).
-
-    θ: a fraction of one over the curvature that a batch sees, a quarter of E‖x‖² over the batch size plus one, in the
-    units of the design. W: its step is that of a running mean with weight `rate` on the batch; longer memory means
-    less noise, which larger batches lessen by themselves and larger λ amplifies.
-    """
-    mean_square = float((design.mean_square / design.scale**2).sum())
-    curvature = 0.25 * mean_square / batch + 1.0
-    rate = 6e-4 * batch**0.65 * max(objective.lam, 1.0) ** -0.35
-    return Schedule(0.3 / curvature, min(rate, 0.2))
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """The terms of an objective side by side, as the loop wants them: cells, zones (a condition of a term), priors."""
-
-    cells: Ints
-    factor: Floats
-    zone: Ints
-    inverse_root: Floats
-    shapes: list[tuple[int, int]]
-
-    @classmethod
-    def of(cls, objective: FairObjective) -> Cells:
-        """Number the cells and zones of all terms through."""
-        cells, zones, roots, factors, shapes = [], [], [], [], []
-        first_cell = first_zone = 0
-        for term in objective.terms:
-            Z, k = term.prior.shape
-            cells.append(np.where(term.cells >= 0, term.cells + first_cell, -1))
-            zones.append(first_zone + np.repeat(np.arange(Z), k))
-            prior = term.prior.ravel()
-            roots.append(np.where(prior > 0, 1.0 / np.sqrt(np.where(prior > 0, prior, 1.0)), 0.0))
-            counted = term.cells >= 0
-            factors.append(1.0 / objective.weight[counted].sum())
-            shapes.append((Z, k))
-            first_cell, first_zone = first_cell + Z * k, first_zone + Z
-        return cls(np.stack(cells), np.array(factors), np.concatenate(zones), np.concatenate(roots), shapes)
-
-    def split(self, W: Floats) -> tuple[Floats, ...]:
-        """W of each term, Z × k × m."""
-        edges = np.cumsum([Z * k for Z, k in self.shapes])[:-1]
-        return tuple(w.reshape(Z, k, -1) for w, (Z, k) in zip(np.split(W, edges), self.shapes, strict=True))
+_log = logging.getLogger("fermi")
 
 
 def solve(
@@ -99,66 +47,93 @@ def solve(
     l2: float,
     batch: int,
     epochs: int,
-    schedule: Schedule,
+    tol: float,
+    steps: Steps,
     rng: np.random.Generator,
     radius: float = np.inf,
-    averaged: bool = False,
+    output: Output = "last",
+    replace: bool = False,
+    duals: tuple[Floats, ...] | None = None,
     report: Callable[[Record], None],
-) -> tuple[Floats, tuple[Floats, ...]]:
-    """Run Algorithm 1 over shuffled passes; θ (the last, or the mean of all steps) and W of each term."""
-    began = time.perf_counter()
-    n, m = len(objective.target), design.n_classes
-    terms = Cells.of(objective)
-    features, labels = _constants(design, objective, terms, l2)
-    a = np.ascontiguousarray((theta[: design.X.shape[1]] / design.scale[:, None]).T)
-    b = theta[-1].copy() if design.intercept else np.zeros(design.n_logits)
-    V = np.zeros((len(terms.zone), m))
-    scale, norms = np.ones((int(terms.zone.max()) + 1, m)), np.zeros((int(terms.zone.max()) + 1, m))
-    mean_a, mean_b = a.copy(), b.copy()
-    steps = -(-n // batch)
-    single = batch == 1 and design.n_logits == 1 and not averaged and np.isinf(radius)
-    W = terms.split(V)
-    start = _record(design, objective, theta, W, l2)
-    for epoch in range(epochs):
-        eta, rate = schedule.steps(epoch * steps, steps, epochs * steps)
-        rows = rng.permutation(n)
-        if single:
-            _SINGLE(*features, *labels, rows, eta, rate, objective.lam, a, b, V, scale, norms)
-        else:
-            _BATCHES(
-                *features, *labels, rows, batch, eta, rate, objective.lam, radius, hasattr(design.X, "tocsr"),
-                a, b, V, scale, norms, averaged, epoch * steps, mean_a, mean_b,
-            )  # fmt: skip
-        theta = _theta(design, mean_a, mean_b) if averaged else _theta(design, a, b)
-        W = terms.split(V * scale[terms.zone])
-        with np.errstate(over="ignore", invalid="ignore"):
-            record = _record(design, objective, theta, W, l2)
-        if not record["objective"] <= _EXPLODED * start["objective"]:
-            raise FermiError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
-        report({"step": (epoch + 1) * steps, "seconds": time.perf_counter() - began, **record})
-    return theta, W
+    progress: Callable[[int], None] = lambda done: None,
+) -> Solution:
+    """Run Algorithm 1 over passes of shuffled rows, or of rows drawn with replacement.
+
+    Returned is θ of the last step, the mean over all steps, or θ after a step drawn uniformly; W is that of the last
+    step, or of the drawn one. A pass stops the run if its record has ‖∇Φ‖∞ ≤ tol > 0; a drawn step waits for all
+    passes. Automatic steps that diverge are tried again at a tenth, whose records then count from the first step.
+    """
+    loop = Loop(design, objective, l2=l2, batch=batch, radius=radius, averaged=output == "average")
+    record = functools.partial(_record, design, objective, l2)
+    run = _Run(loop, epochs, tol, rng, output == "random", replace, record, report, progress)
+    for _ in range(1 + _RESTARTS * steps.automatic):
+        found = run.attempt(theta, duals, steps)
+        if found is not None:
+            return found
+        _log.info("The steps diverged: starting again with a tenth of them.")
+        steps = steps.scaled(0.1)
+    raise FermiError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
 
 
-def _constants(
-    design: Design, objective: FairObjective, terms: Cells, l2: float
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """What the loops read and never change: of the features, and of the labels and groups."""
-    sparse = hasattr(design.X, "tocsr")
-    X = (design.X.data, design.X.indices, design.X.indptr) if sparse else design.X
-    penalty = l2 * design.inverse_presence() / design.scale**2
-    weight = len(objective.target) * objective.weight
-    return (
-        (X, design.centre, 1.0 / design.scale**2, penalty, design.intercept),
-        (objective.target, weight, terms.cells, terms.factor, terms.zone, terms.inverse_root),
-    )
+@dataclass(frozen=True, eq=False)
+class _Run:
+    loop: Loop
+    epochs: int
+    tol: float
+    rng: np.random.Generator
+    draws: bool
+    replace: bool
+    record: Callable[[Floats, tuple[Floats, ...]], Record]
+    report: Callable[[Record], None]
+    progress: Callable[[int], None]
+
+    def attempt(self, theta: Floats, duals: tuple[Floats, ...] | None, steps: Steps) -> Solution | None:
+        """All passes, or None if they diverge."""
+        began = time.perf_counter()
+        loop, state = self.loop, self.loop.start(theta, duals)
+        limit = _EXPLODED * max(self.record(theta, loop.duals(state))["objective"], np.log(loop.design.n_classes))
+        total = self.epochs * -(-loop.n // loop.batch)
+        drawn = int(self.rng.integers(1, total + 1)) if self.draws else 0
+        every = max(_PASSES_PER_RECORD, -(-self.epochs // _RECORDS))
+        chosen, converged, done = None, False, 0
+        while done < self.epochs and not converged:
+            chosen = self._one_pass(state, steps, drawn) or chosen
+            done += 1
+            self.progress(done)
+            if not state.finite():
+                return None
+            if done % every == 0 or done == self.epochs:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    record = self.record(loop.theta(state), loop.duals(state))
+                if not record["objective"] <= limit:
+                    return None
+                self.report({"step": state.taken, "seconds": time.perf_counter() - began, **record})
+                converged = not self.draws and self.tol > 0.0 and record["grad_norm"] <= self.tol
+        found = chosen or (loop.theta(state), loop.duals(state))
+        return Solution(*found, converged, done)
+
+    def _one_pass(self, state: State, steps: Steps, drawn: int) -> tuple[Floats, tuple[Floats, ...]] | None:
+        """Take a pass, and what θ and W are after the drawn step if it is in this pass."""
+        loop, order = self.loop, self._order()
+        number = np.arange(state.taken + 1, state.taken + 1 + -(-loop.n // loop.batch))
+        eta, eta_w = steps.eta(number), steps.eta_w(number)
+        cut = drawn - state.taken
+        if not 0 < cut <= len(number):
+            loop.advance(state, order, eta, eta_w)
+            return None
+        loop.advance(state, order[: cut * loop.batch], eta[:cut], eta_w[:cut])
+        chosen = loop.theta(state), loop.duals(state)
+        loop.advance(state, order[cut * loop.batch :], eta[cut:], eta_w[cut:])
+        return chosen
+
+    def _order(self) -> Ints:
+        n = self.loop.n
+        if self.replace:
+            return self.rng.integers(n, size=n)
+        return np.arange(n) if self.loop.batch >= n else self.rng.permutation(n)
 
 
-def _theta(design: Design, a: Floats, b: Floats) -> Floats:
-    weights = a.T * design.scale[:, None]
-    return np.vstack([weights, b]) if design.intercept else weights
-
-
-def _record(design: Design, objective: FairObjective, theta: Floats, W: tuple[Floats, ...], l2: float) -> Record:
+def _record(design: Design, objective: FairObjective, l2: float, theta: Floats, W: tuple[Floats, ...]) -> Record:
     """The objective at θ, and how far W is from its optimum there."""
     logits = design.logits(theta)
     value, gradient = objective.value_and_gradient(logits)

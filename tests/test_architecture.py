@@ -20,6 +20,7 @@ SOURCE = Path(fermi.__file__).parent
 STOREYS = [
     ["__main__", "cli"],
     ["datasets"],
+    ["theory"],
     ["solvers"],
     ["measures", "objective"],
     ["contingency"],

@@ -34,7 +34,7 @@ _HOME = {
     "FermiError": "fermi.errors",
     "GroupEncoder": "fermi.groups",
 }
-_MODULES = ["datasets", "measures", "notions"]
+_MODULES = ["datasets", "measures", "notions", "theory"]
 
 __all__ = [*_HOME, *_MODULES]
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi import datasets as datasets
     from fermi import measures as measures
     from fermi import notions as notions
+    from fermi import theory as theory
     from fermi.contingency import Contingency as Contingency
     from fermi.errors import FermiError as FermiError
     from fermi.groups import GroupEncoder as GroupEncoder

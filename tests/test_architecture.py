@@ -20,16 +20,21 @@ SOURCE = Path(fermi.__file__).parent
 STOREYS = [
     ["__main__", "cli"],
     ["datasets"],
+    ["classifier"],
+    ["selection"],
+    ["training"],
     ["theory"],
-    ["solvers"],
+    ["solvers", "search"],
+    ["problem"],
     ["measures", "objective"],
     ["contingency"],
     ["counting"],
-    ["inputs", "notions"],
+    ["linear", "settings"],
+    ["inputs", "notions", "features"],
     ["groups"],
     ["encoding"],
     ["codes", "columns"],
-    ["formulas", "errors", "_optional", "_jit", "_kernels", "_parallel"],
+    ["formulas", "errors", "progress", "_optional", "_jit", "_kernels", "_parallel"],
 ]
 FLOOR = {name: level for level, storey in enumerate(STOREYS) for name in storey}
 

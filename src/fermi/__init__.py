@@ -31,7 +31,10 @@ _HOME = {
         ["ConditionalParity", "DemographicParity", "EqualOpportunity", "EqualizedOdds", "Notion"], "fermi.notions"
     ),
     "Contingency": "fermi.contingency",
-    "FermiError": "fermi.errors",
+    **dict.fromkeys(
+        ["ConstantPredictionWarning", "FermiError", "SmallGroupWarning", "UnfairTrainingWarning"], "fermi.errors"
+    ),
+    "FermiClassifier": "fermi.classifier",
     "GroupEncoder": "fermi.groups",
 }
 _MODULES = ["datasets", "measures", "notions", "theory"]
@@ -43,8 +46,12 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi import measures as measures
     from fermi import notions as notions
     from fermi import theory as theory
+    from fermi.classifier import FermiClassifier as FermiClassifier
     from fermi.contingency import Contingency as Contingency
+    from fermi.errors import ConstantPredictionWarning as ConstantPredictionWarning
     from fermi.errors import FermiError as FermiError
+    from fermi.errors import SmallGroupWarning as SmallGroupWarning
+    from fermi.errors import UnfairTrainingWarning as UnfairTrainingWarning
     from fermi.groups import GroupEncoder as GroupEncoder
     from fermi.measures import bounds as bounds
     from fermi.measures import ermi as ermi

@@ -27,6 +27,6 @@ def over_parts(n: int, work: Callable[[slice], T], result_size: int = 0) -> list
         return list(pool.map(work, (slice(a, b) for a, b in pairwise(edges))))
 
 
-def chunks(rows: slice) -> Iterator[slice]:
+def chunks(rows: slice, size: int = _CHUNK) -> Iterator[slice]:
     """A slice of rows a chunk at a time."""
-    return (slice(start, min(start + _CHUNK, rows.stop)) for start in range(rows.start, rows.stop, _CHUNK))
+    return (slice(start, min(start + size, rows.stop)) for start in range(rows.start, rows.stop, size))

@@ -21,6 +21,8 @@ def read_column(data: Any, argument: str, expected: str = _ONE_COLUMN) -> Column
     """One column as a numpy array or a narwhals Series, none of its values touched."""
     if isinstance(data, list | tuple | range):
         data = _list_array(data)
+    if hasattr(data, "__array__") and not hasattr(data, "__len__"):
+        data = np.asarray(data)
     if isinstance(data, str | bytes | Mapping | Set) or not hasattr(data, "__len__"):
         found = repr(data) if isinstance(data, str | int | float) else f"a {type(data).__name__}"
         raise bad_argument(argument, f"is {found}", expected)
@@ -108,7 +110,9 @@ def check_rows(columns: Iterable[tuple[str, Any]]) -> int:
     for name, column in others:
         if len(column) != n:
             raise bad_argument(name, f"has {len(column)} rows", f"{n}, as many as `{first}`")
-    indexed = [(name, index) for name, column in [(first, reference), *others] if (index := _index(column)) is not None]
+    indexed = [
+        (name, index) for name, column in [(first, reference), *others] if (index := row_index(column)) is not None
+    ]
     for name, index in indexed[1:]:
         if not index.equals(indexed[0][1]):
             raise bad_argument(
@@ -119,7 +123,8 @@ def check_rows(columns: Iterable[tuple[str, Any]]) -> int:
     return n
 
 
-def _index(column: Any) -> Any:
+def row_index(column: Any) -> Any:
+    """The index of a pandas object; None of anything else."""
     native = nw.to_native(column, pass_through=True)
     is_pandas = nw.dependencies.is_pandas_like_dataframe(native) or nw.dependencies.is_pandas_like_series(native)
     return native.index if is_pandas else None

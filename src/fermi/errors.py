@@ -17,6 +17,18 @@ class MissingExtraError(FermiError, ImportError):
     """An optional package is needed and not installed."""
 
 
+class UnfairTrainingWarning(UserWarning):
+    """A model is trained without its fairness term."""
+
+
+class ConstantPredictionWarning(UserWarning):
+    """A model gives every row the same label."""
+
+
+class SmallGroupWarning(UserWarning):
+    """Some groups are too small for their rates to mean anything."""
+
+
 def bad_argument(name: str, found: str, expected: str) -> FermiError:
     """The error for an argument: its name, what was found, what is expected.
 

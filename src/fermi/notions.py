@@ -6,9 +6,10 @@ package knows what equalized odds is.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +36,10 @@ class Notion(ABC):
     def describe(self, conditions: Sequence[Any]) -> str:
         """The name, with 𝒵 where it is a choice: tables of two choices measure two things."""
         return self.name
+
+    def aligned(self, index: Any) -> Notion:
+        """The same notion for the rows with this pandas index, if it holds a column of its own."""
+        return self
 
     def conditions(
         self, y_true: Any, n: int, labels: Sequence[Any] = (), keep: NDArray[np.bool_] | None = None
@@ -191,6 +196,21 @@ class ConditionalParity(Notion):
         """The name, with the values that count if they were chosen."""
         return self.name if self.within is None else f"{self.name} within {listed(conditions)}"
 
+    def aligned(self, index: Any) -> Notion:
+        """For some of the rows, found by their index: cross-validation takes rows from X and y, but not from here."""
+        own = getattr(self.values, "index", None)
+        if index is None or not hasattr(self.values, "loc") or index.equals(own):
+            return self
+        if not own.is_unique or not index.isin(own).all():
+            return self
+        rows = self._codes.raw[own.get_indexer(index)]
+        chosen = copy.copy(self)
+        object.__setattr__(chosen, "values", self.values.loc[index])
+        object.__setattr__(chosen, "_column", read_column(chosen.values, "values"))
+        # All values stay, so that a condition means the same in every part.
+        object.__setattr__(chosen, "_codes", replace(self._codes, raw=rows, n_unknown=int(np.count_nonzero(rows < 0))))
+        return chosen
+
     def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
         return self._codes
 
@@ -198,7 +218,7 @@ class ConditionalParity(Notion):
 _NAMED: dict[str, type[Notion]] = {c.name: c for c in (DemographicParity, EqualizedOdds, EqualOpportunity)}
 
 
-def as_notion(notion: str | Notion) -> Notion:
+def as_notion(notion: str | Notion, argument: str = "notion") -> Notion:
     """A notion from its name, or the notion itself.
 
     Examples
@@ -210,4 +230,4 @@ def as_notion(notion: str | Notion) -> Notion:
         return notion
     if isinstance(notion, str) and notion in _NAMED:
         return _NAMED[notion]()
-    raise bad_argument("notion", f"is {notion!r}", f"one of {listed(_NAMED)}, or a notion such as ConditionalParity(z)")
+    raise bad_argument(argument, f"is {notion!r}", f"one of {listed(_NAMED)}, or a notion such as ConditionalParity(z)")

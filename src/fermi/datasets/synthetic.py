@@ -8,6 +8,7 @@ sensitive columns are not among the features.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -123,6 +124,8 @@ def synthetic(
     groups: int | Mapping[str, int | Sequence[str]] = 2,
     bias: float = 0.5,
     seed: int = 0,
+    *,
+    rated: bool = True,
 ) -> SyntheticDataset:
     """Draw credit applicants from a population whose law is known exactly.
 
@@ -138,6 +141,9 @@ def synthetic(
         How far the groups' chances lie apart, from 0 (not at all) to 1.
     seed : int
         Two seeds give two samples of the same population.
+    rated : bool
+        Whether the column `rating`, which settles almost every prediction, is among the features. Without it the rest
+        is gradual evidence, and no classifier reaches the population's best rates.
 
     Returns
     -------
@@ -156,7 +162,11 @@ def synthetic(
     rng = np.random.default_rng(seed)
     train = _draw(population, n, rng)
     test = _draw(population, max(n // 2, 1), rng)
-    return SyntheticDataset("synthetic", *train, *test, (__doc__ or ""), population=population)
+    data = SyntheticDataset("synthetic", *train, *test, (__doc__ or ""), population=population)
+    if rated:
+        return data
+    unrated = {name: getattr(data, name).drop(columns="rating") for name in ("X_train", "X_test")}
+    return dataclasses.replace(data, **unrated)
 
 
 def load(*, data_home: str | Path | None = None, **options: Any) -> Dataset:

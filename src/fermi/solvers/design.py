@@ -13,6 +13,7 @@ from fermi._parallel import chunks
 # A feature is divided by its standard deviation, or by a tenth of its largest deviation where that is more, so that a
 # rare category or a heavy tail does not turn single rows into giants that no step size suits.
 _LARGEST = 10.0
+_PART = 1 << 20  # entries of X at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +39,12 @@ class Design:
             square = np.asarray(X.multiply(X).T @ weight, dtype=np.float64).ravel()
             largest = magnitude = np.asarray(abs(X).max(axis=0).todense(), dtype=np.float64).ravel()
         else:
-            centre = np.asarray(X.T @ weight, dtype=np.float64) if intercept else np.zeros(X.shape[1])
-            square = np.zeros(X.shape[1])
-            for rows in chunks(slice(0, len(X))):
+            # In parts: a product of float32 columns with float64 weights would copy the whole matrix.
+            parts = list(chunks(slice(0, len(X)), max(1, _PART // X.shape[1])))
+            centre, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+            if intercept:
+                centre += sum(weight[rows] @ X[rows] for rows in parts)
+            for rows in parts:
                 square += weight[rows] @ (X[rows] - centre) ** 2
             low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
             largest = np.maximum(high - centre, centre - low)
@@ -64,6 +68,11 @@ class Design:
         weights: Floats = (theta[: self.X.shape[1]] / self.scale[:, None]).T
         shift = theta[-1] if self.intercept else np.zeros(self.n_logits)
         return weights, shift - weights @ self.centre
+
+    def parameters(self, weights: Floats, shift: Floats) -> Floats:
+        """θ from weights and intercepts in the units of X: the inverse of `coefficients`."""
+        theta = weights.T * self.scale[:, None]
+        return np.vstack([theta, shift + weights @ self.centre]) if self.intercept else theta
 
     def logits(self, theta: Floats) -> Floats:
         """N × m, whatever the number of parameters."""

@@ -16,6 +16,8 @@ from fermi.solvers.design import Design
 from fermi.solvers.solution import Record, Solution
 
 _WORTH_THREADS = 10_000_000  # entries of X
+_LAST_ITERATION = 1  # SciPy's status
+_LIMITS = (1e-6, 2e-3)  # of the gradient, in double and in single precision
 
 
 def solve(
@@ -60,6 +62,10 @@ def solve(
             options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, "ftol": 0.0, "maxcor": 20},
         )
         evaluate(result.x)
+    if steps == 0:  # the start was good enough
+        after_step(None)
     found = result.x.reshape(design.shape)
     duals = objective.optimal_duals(design.logits(found))
-    return Solution(found, duals, last["grad_norm"] <= max(tol, 1e-12), steps)
+    # A search that ends before its last iteration has found nothing lower: it is at the limit of the numbers' precision.
+    exhausted = result.status != _LAST_ITERATION and last["grad_norm"] <= _LIMITS[design.X.dtype == np.float32]
+    return Solution(found, duals, bool(last["grad_norm"] <= tol or exhausted), steps)

@@ -1,0 +1,269 @@
+"""`FermiClassifier`: fair multinomial logistic regression in scikit-learn's conventions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from fermi.errors import ConstantPredictionWarning, UnfairTrainingWarning, bad_argument
+from fermi.features import known_target, read_features, read_target
+from fermi.linear import LinearPredictions
+from fermi.problem import Problem, Source, read_problem
+from fermi.progress import Progress
+from fermi.selection import choose_lam
+from fermi.settings import Settings, generator
+from fermi.training import Fit, Trainer
+
+_UNSETTLED = 0.01  # dual gap over objective
+
+
+class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Logistic regression whose predictions do not depend on a sensitive attribute.
+
+    Minimises mean cross-entropy + `lam` × soft ERMI of the notion + ½ `l2` ‖weights‖², for any number of classes and
+    groups. Prediction never needs the sensitive attribute.
+
+    Parameters
+    ----------
+    fairness : str or Notion
+        What must be independent of the group: "demographic_parity", "equalized_odds", "equal_opportunity" or a notion
+        such as ``EqualOpportunity({"granted"})`` or ``ConditionalParity(z)``. Under cross-validation the column of a
+        ConditionalParity is matched by its pandas index.
+    lam : float
+        λ, the weight of the fairness term. 0 is the plain model.
+    attributes : "intersection" or "each"
+        Of several sensitive columns: one term for the groups that their combinations make, or one term per column.
+    max_violation : float, optional
+        Find the smallest λ whose hard parity difference on held-out rows is at most this, instead of using `lam`.
+    solver : "auto", "lbfgs", "sgda" or "sreda"
+        "lbfgs" minimises over all rows with the adversary W eliminated. "sgda" is the paper's Algorithm 1, with any
+        batch size. "sreda" is its variance-reduced relative. "auto" is lbfgs, or sgda where a batch size is given.
+    batch_size : int, optional
+        Rows per step of sgda (64 by default) and sreda (√n by default).
+    max_iter : int, optional
+        Passes over the rows for sgda and sreda, iterations for lbfgs.
+    tol : float
+        Stop when no entry of the objective's gradient is larger, in the units of standardised features. 0 never stops
+        early.
+    eta_theta, eta_w : float, callable, "auto" or "theory"
+        Step sizes of sgda and sreda for the weights, in the units of standardised features, and for W. A callable
+        gets the number of the step. "auto" needs no tuning; "theory" takes the convergence theorem's constants, and
+        draws rows with replacement as the theorem does.
+    radius : float, "theory" or None
+        Keep W within this Frobenius norm.
+    output : "last", "random" or "average"
+        Which iterate of sgda becomes the model; the paper's theorem is about a random one.
+    l2 : float
+        Weight of the penalty on the weights, not on the intercept.
+    fit_intercept : bool
+        Whether the model has an intercept.
+    class_weight : dict, "balanced" or None
+        What the rows of a class weigh in the loss. The group statistics do not change.
+    warm_start : bool
+        Start from the coefficients of the last fit.
+    checkpoint : path, optional
+        Save the state of a long fit here, and go on from there when `fit` is called again.
+    random_state : int, Generator or RandomState, optional
+        Seed of the order of rows and of held-out rows.
+    verbose : int
+        1 shows a progress bar on a terminal.
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays
+        As in scikit-learn's LogisticRegression: one row for two classes, else one per class.
+    classes_ : array
+        The labels.
+    groups_ : tuple of str
+        The groups of the fairness term, such as ``"sex=Female"``; with ``attributes="each"`` those of all columns.
+    dual_ : array, conditions × groups × classes
+        W, the adversary.
+    lam_ : float
+        The λ used.
+    n_iter_ : int
+        Passes or iterations made.
+    history_ : list of dict
+        step, seconds, loss, ermi, objective, dual_gap, grad_norm, as training went on.
+    lam_path_ : list of dict
+        With `max_violation`: every λ tried, its hard violation on held-out rows and that one's standard error.
+
+    Examples
+    --------
+    >>> import fermi
+    >>> data = fermi.datasets.synthetic(n=4000, seed=0).numeric()
+    >>> model = fermi.FermiClassifier(lam=20).fit(data.X_train, data.y_train, sensitive_features=data.s_train)
+    >>> bool(fermi.parity_difference(model.predict(data.X_test), data.s_test) < 0.05)
+    True
+    """
+
+    # Scikit-learn routes `sensitive_features` here from pipelines and searches without being asked to.
+    __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
+    __metadata_request__partial_fit = {"sensitive_features": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        fairness: Any = "demographic_parity",
+        lam: float = 1.0,
+        *,
+        attributes: str = "intersection",
+        max_violation: float | None = None,
+        solver: str = "auto",
+        batch_size: int | None = None,
+        max_iter: int | None = None,
+        tol: float = 1e-5,
+        eta_theta: Any = "auto",
+        eta_w: Any = "auto",
+        radius: Any = None,
+        output: str = "last",
+        l2: float = 1e-4,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        checkpoint: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.fairness = fairness
+        self.lam = lam
+        self.attributes = attributes
+        self.max_violation = max_violation
+        self.solver = solver
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.eta_theta = eta_theta
+        self.eta_w = eta_w
+        self.radius = radius
+        self.output = output
+        self.l2 = l2
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, eval_set: Any = None
+    ) -> FermiClassifier:
+        """Train on rows X with labels y.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features; numbers only, none missing.
+        y : (n,) labels
+            Two or more classes of any type.
+        sensitive_features : array, Series, DataFrame or dict of columns
+            One column or several. A row with a missing entry trains the loss and is left out of the fairness term.
+        sample_weight : (n,) numbers, optional
+            Weighs the loss and the group statistics alike; integer weights equal repeated rows.
+        eval_set : (X, y, sensitive), optional
+            Rows on which `max_violation` is judged, instead of rows held out of these.
+
+        Returns
+        -------
+        FermiClassifier
+            Itself.
+        """
+        settings = Settings.read(self)
+        problem, classes = self._read(X, y, sensitive_features, sample_weight, settings)
+        held_out = None if eval_set is None else self._read_held_out(eval_set, classes, settings)
+        if not problem.attributes:
+            warnings.warn(
+                "No `sensitive_features`: this trains a plain model, without its fairness term.",
+                UnfairTrainingWarning,
+                stacklevel=2,
+            )
+        problem.warn_of_single_rows()
+        rng = generator(self.random_state)
+        start = self._last_fit(problem, classes)
+        trainer = Trainer(problem, settings)
+        with Progress(settings.verbose > 0) as progress:
+            lam, path = choose_lam(trainer, settings, held_out, rng, progress)
+            fit = trainer.fit(lam, rng, start, progress.record)
+        self.lam_, self.lam_path_ = lam, path
+        self._keep(fit, problem, classes)
+        self._warn(fit, problem, settings)
+        return self
+
+    def _read(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, settings: Settings
+    ) -> tuple[Problem, NDArray[Any]]:
+        """The training rows, coded, and their classes."""
+        matrix, labels = read_features(self, X, y, reset=True, rows=settings.solver == "sgda")
+        target, classes = read_target(labels)
+        source = Source(X, y, sensitive_features, sample_weight)
+        problem = read_problem(
+            source, matrix, labels, target, classes.tolist(), self.class_weight, settings.fairness, settings.attributes
+        )
+        return problem, classes
+
+    def _read_held_out(self, eval_set: Any, classes: NDArray[Any], settings: Settings) -> Problem:
+        """The rows of `eval_set`, coded."""
+        if not isinstance(eval_set, tuple | list) or len(eval_set) != 3:
+            raise bad_argument("eval_set", "is no triple", "(X, y, sensitive_features)")
+        X, y, sensitive_features = eval_set
+        if sensitive_features is None:
+            raise bad_argument("eval_set", "has no sensitive features", "(X, y, sensitive_features)")
+        matrix, labels = read_features(self, X, y, reset=False)
+        target = known_target(labels, classes, "eval_set")
+        source = Source(X, y, sensitive_features, None)
+        return read_problem(
+            source, matrix, labels, target, classes.tolist(), None, settings.fairness, settings.attributes
+        )
+
+    def _last_fit(self, problem: Problem, classes: NDArray[Any]) -> Fit | None:
+        """Where a warm start begins."""
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return None
+        if self.coef_.shape[1] != problem.X.shape[1] or self.classes_.tolist() != classes.tolist():
+            raise bad_argument(
+                "warm_start", "is True, but the last fit had other features or classes", "the same ones, or False"
+            )
+        sizes = [len(attribute.labels) for attribute in problem.attributes]
+        fits = self.dual_.shape == (problem.n_conditions, sum(sizes), len(classes)) and self.groups_ == _groups(problem)
+        duals = tuple(np.split(self.dual_, np.cumsum(sizes)[:-1], axis=1)) if fits and sizes else None
+        return Fit(self.coef_, self.intercept_, duals, [], False, 0)
+
+    def _keep(self, fit: Fit, problem: Problem, classes: NDArray[Any]) -> None:
+        self.classes_, self.groups_ = classes, _groups(problem)
+        self.coef_, self.intercept_ = fit.weights, fit.shift
+        empty = np.zeros((problem.n_conditions, 0, len(classes)))
+        self.dual_ = np.concatenate([empty, *fit.duals], axis=1)
+        self.n_iter_, self.history_ = max(fit.n_iter, 1), fit.history
+
+    def _warn(self, fit: Fit, problem: Problem, settings: Settings) -> None:
+        """Say what the user must know about the model."""
+        last = fit.history[-1] if fit.history else {"grad_norm": 0.0, "dual_gap": 0.0, "objective": 1.0}
+        if settings.solver == "lbfgs" and not fit.converged and settings.tol > 0:
+            _warn_of_convergence(
+                f"lbfgs stopped after {fit.n_iter} iterations with a gradient of {last['grad_norm']:.1e}, above "
+                f"tol={settings.tol:g}: raise `max_iter` or `tol`."
+            )
+        elif last["dual_gap"] > _UNSETTLED * abs(last["objective"]):
+            _warn_of_convergence(
+                f"{settings.solver} has not settled after {fit.n_iter} passes (dual gap {last['dual_gap']:.2g}, objective "
+                f"{last['objective']:.3g}): raise `max_iter` or `batch_size`, or use solver='lbfgs'."
+            )
+        fair = problem.attributes and self.lam_ > 0
+        if fair and len(np.unique(fit.predict(problem.X))) == 1:
+            warnings.warn(
+                f"Every training row is predicted as {self.classes_.tolist()[fit.predict(problem.X[:1])[0]]!r}: the fairness "
+                f"term with λ = {self.lam_:.4g} has made the predictions constant; a smaller λ keeps them apart.",
+                ConstantPredictionWarning,
+                stacklevel=3,
+            )
+
+
+def _groups(problem: Problem) -> tuple[str, ...]:
+    return tuple(label for attribute in problem.attributes for label in attribute.labels)
+
+
+def _warn_of_convergence(text: str) -> None:
+    warnings.warn(text, ConvergenceWarning, stacklevel=4)

@@ -1,0 +1,100 @@
+"""Features and targets as an estimator receives them, in scikit-learn's conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from fermi._kernels import Ints
+from fermi.columns import as_frame
+from fermi.encoding import encode
+from fermi.errors import bad_argument, listed
+from fermi.groups import positions
+
+_WORDS = (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Duration, nw.Time)
+
+
+def read_features(estimator: Any, X: Any, y: Any = None, *, reset: bool, rows: bool = False) -> tuple[Any, Any]:
+    """X as a float array or a CSR matrix, and y as an array; neither is copied if it is that already.
+
+    `rows` asks for rows that are contiguous in memory.
+    """
+    _refuse_words(X)
+    options = {
+        "accept_sparse": "csr",
+        "dtype": (np.float64, np.float32),
+        "order": "C" if rows else None,
+        "ensure_all_finite": False,
+        "reset": reset,
+    }
+    if y is None and not reset:
+        matrix = validate_data(estimator, X, **options)
+    else:
+        matrix, y = validate_data(estimator, X, y, **options)
+    _refuse_infinite(matrix, getattr(estimator, "feature_names_in_", None))
+    return matrix, y
+
+
+def _refuse_words(X: Any) -> None:
+    frame = as_frame(X, "X")
+    if isinstance(frame, nw.DataFrame):
+        words = [name for name, dtype in frame.schema.items() if dtype in _WORDS]
+        if words:
+            raise bad_argument(
+                "X",
+                f"has the columns {listed(words, limit=4)}, which are not numbers",
+                "numbers (scikit-learn's OneHotEncoder turns categories into them)",
+            )
+
+
+def _refuse_infinite(matrix: Any, names: Any) -> None:
+    values = matrix.data if hasattr(matrix, "tocsr") else matrix
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return
+    if hasattr(matrix, "tocsr"):
+        column = int(matrix.indices[~np.isfinite(matrix.data)][0])
+    else:
+        column = int(np.flatnonzero(~np.isfinite(matrix).all(axis=0))[0])
+    name = repr(names[column]) if names is not None else column
+    raise bad_argument(
+        "X",
+        f"holds NaN or inf, first in column {name}",
+        "finite numbers (scikit-learn's SimpleImputer fills in missing ones)",
+    )
+
+
+def read_target(y: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
+    """Each row's class as a code, and the classes, sorted."""
+    codes = encode(y, "y").compact()
+    if codes.n_unknown:
+        raise bad_argument("y", f"has {codes.n_unknown} missing entries", "a label in every row")
+    check_classification_targets(as_labels(codes.values_of, y.dtype))
+    if len(codes.values_of) < 2:
+        raise bad_argument("y", f"holds one class only, {codes.values_of[0]!r}", "at least two classes")
+    return codes.dense(), as_labels(codes.values_of, y.dtype)
+
+
+def as_labels(values: Sequence[Any], dtype: Any) -> NDArray[Any]:
+    """Labels as an array that `predict` can index, of the target's own type."""
+    if np.dtype(dtype) == object:
+        labels = np.empty(len(values), dtype=object)
+        labels[:] = list(values)
+        return labels
+    return np.array(list(values), dtype=dtype)
+
+
+def known_target(y: NDArray[Any], classes: NDArray[Any], argument: str) -> Ints:
+    """The codes of labels that must be among the classes."""
+    codes = encode(y, argument).compact()
+    places = positions(codes.values_of, classes.tolist())
+    if codes.n_unknown or -1 in places:
+        strange = "a missing label" if codes.n_unknown else repr(codes.values_of[places.index(-1)])
+        raise bad_argument(argument, f"holds {strange}", f"one of the classes {listed(classes.tolist())}")
+    return codes.recode(places, classes.tolist()).dense()

@@ -1,0 +1,196 @@
+"""Training rows as codes: what the solvers and the search for λ see of X, y and the sensitive columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fermi._kernels import Floats, Ints
+from fermi.columns import check_rows, read_columns, row_index
+from fermi.errors import SmallGroupWarning, bad_argument, listed
+from fermi.groups import ARGUMENT, GroupEncoder
+from fermi.inputs import read_weight
+from fermi.notions import Notion
+from fermi.objective import FairObjective, Term
+from fermi.settings import number
+
+
+class Attribute(NamedTuple):
+    """The groups of one ERMI term: their labels and each row's code, -1 where it is unknown."""
+
+    labels: tuple[str, ...]
+    codes: Ints
+
+    @classmethod
+    def read(cls, sensitive_features: Any, attributes: str) -> tuple[Attribute, ...]:
+        """One for the combinations of all columns, or one per column."""
+        if sensitive_features is None:
+            return ()
+        columns = read_columns(sensitive_features, ARGUMENT)
+        if attributes == "intersection" or len(columns) == 1:
+            parts: list[Any] = [columns]
+        else:
+            parts = [{f"column {name}" if str(name).isdigit() else name: c} for name, c in columns.items()]
+        found = []
+        for part in parts:
+            encoder = GroupEncoder()
+            codes = encoder.fit_transform(part)
+            if not encoder.groups_:
+                name = ARGUMENT if len(parts) == 1 else f"{ARGUMENT}[{next(iter(part))!r}]"
+                raise bad_argument(name, "is unknown in every row", "a known group in at least one")
+            found.append(cls(encoder.groups_, codes))
+        return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Rows, their classes, conditions and groups as codes, and their weights.
+
+    Attributes
+    ----------
+    X : array or CSR matrix
+        The features.
+    target : (n,) int64
+        The class of each row.
+    weight : (n,) float64
+        What each row weighs in the group statistics and, times its class's weight, in the loss.
+    conditions : (n,) int64
+        The value of Z, -1 outside 𝒵.
+    class_weight : (m,) float64
+        What a class's rows weigh in the loss.
+    n_conditions : int
+        How many values 𝒵 has.
+    attributes : tuple of Attribute
+        The groups, one entry per ERMI term.
+    """
+
+    X: Any
+    target: Ints
+    weight: Floats
+    conditions: Ints
+    class_weight: Floats
+    n_conditions: int
+    attributes: tuple[Attribute, ...]
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes, in these rows or not."""
+        return len(self.class_weight)
+
+    @property
+    def loss_weight(self) -> Floats:
+        """What each row weighs in the loss; the weights sum to one."""
+        weight: Floats = self.weight * self.class_weight[self.target]
+        return weight / weight.sum()
+
+    def objective(self, lam: float) -> FairObjective:
+        """Loss + λ Σ ERMI over these rows."""
+        terms = tuple(
+            Term.from_codes(self.conditions, a.codes, (self.n_conditions, len(a.labels)), self.weight)
+            for a in self.attributes
+        )
+        return FairObjective(self.target, self.loss_weight, terms, lam)
+
+    def take(self, rows: Ints) -> Problem:
+        """Some of the rows."""
+        attributes = tuple(Attribute(a.labels, a.codes[rows]) for a in self.attributes)
+        return Problem(
+            self.X[rows],
+            self.target[rows],
+            self.weight[rows],
+            self.conditions[rows],
+            self.class_weight,
+            self.n_conditions,
+            attributes,
+        )
+
+    def strata(self) -> Ints:
+        """A number for each combination of class and groups, so that parts of the rows can hold all of them."""
+        strata = self.target.copy()
+        for attribute in self.attributes:
+            strata = np.unique(strata * (len(attribute.labels) + 1) + attribute.codes, return_inverse=True)[1]
+        return strata
+
+    def warn_of_single_rows(self) -> None:
+        """Say which groups consist of one row."""
+        for labels, codes in self.attributes:
+            counts = np.bincount(codes[codes >= 0], minlength=len(labels))
+            single = [labels[s] for s in np.flatnonzero(counts == 1)]
+            if single:
+                warnings.warn(
+                    f"{len(single)} of the {len(labels)} groups have a single row ({listed(single, limit=2)}): their "
+                    "rates cannot be estimated, so the fairness term fits noise; merge them, or use "
+                    "attributes='each'.",
+                    SmallGroupWarning,
+                    stacklevel=4,
+                )
+
+
+class Source(NamedTuple):
+    """What the caller passed, as it came: for its indexes."""
+
+    X: Any
+    y: Any
+    sensitive_features: Any
+    sample_weight: Any
+
+
+def read_problem(
+    source: Source,
+    matrix: Any,
+    labels: Any,
+    target: Ints,
+    classes: Sequence[Any],
+    class_weight: Any,
+    notion: Notion,
+    attributes: str,
+) -> Problem:
+    """Check that all columns are about the same rows, and code them.
+
+    `matrix` and `labels` are X and y as arrays, `target` the labels' codes among the classes.
+    """
+    n, sensitive = len(target), source.sensitive_features
+    columns = {} if sensitive is None else read_columns(sensitive, ARGUMENT)
+    indexed = (source.X, source.y, *columns.values(), source.sample_weight)
+    notion = notion.aligned(next((i for i in map(row_index, indexed) if i is not None), None))
+    weight = read_weight(source.sample_weight)
+    check_rows(
+        [
+            ("X", range(n) if row_index(source.X) is None else source.X),
+            ("y", range(n) if row_index(source.y) is None else source.y),
+            *((ARGUMENT if name is None else f"{ARGUMENT}[{name!r}]", column) for name, column in columns.items()),
+            ("sample_weight", weight if row_index(source.sample_weight) is None else source.sample_weight),
+            ("fairness", notion.column),
+        ]
+    )
+    conditions = notion.conditions(labels, n, classes, None if weight is None else weight > 0)
+    weight = np.ones(n) if weight is None else weight
+    return Problem(
+        matrix,
+        target,
+        weight,
+        conditions.dense(),
+        class_weights(class_weight, classes, target, weight),
+        len(conditions.values_of),
+        Attribute.read(sensitive, attributes),
+    )
+
+
+def class_weights(class_weight: Any, classes: Sequence[Any], target: Ints, weight: Floats) -> Floats:
+    """What each class's rows weigh in the loss, times their own weight; "balanced" makes all classes weigh the same."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        present = np.bincount(target, weights=weight, minlength=len(classes))
+        return np.asarray(present.sum() / (len(classes) * np.where(present > 0, present, np.inf)))
+    if not isinstance(class_weight, Mapping):
+        raise bad_argument("class_weight", f"is {class_weight!r}", "a dict of class and weight, 'balanced' or None")
+    strange = [label for label in class_weight if label not in classes]
+    if strange:
+        raise bad_argument("class_weight", f"names {strange[0]!r}", f"one of the classes {listed(classes)}")
+    found = [number("class_weight", class_weight.get(c, 1.0), "numbers of at least 0", low=0.0) for c in classes]
+    return np.array(found)

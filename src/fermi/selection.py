@@ -1,0 +1,108 @@
+"""The λ of a fit: the one given, or the smallest that keeps `max_violation` on held-out rows."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from fermi.errors import bad_argument
+from fermi.problem import Problem
+from fermi.progress import Progress
+from fermi.search import Violation, folds, smallest, violation
+from fermi.settings import Settings
+from fermi.training import Fit, Trainer
+
+_FOLDS = 3
+_MANY_ROWS = 200_000  # one part held out says enough
+_FIRST_SHARE = 0.02  # of the loss, that the fairness term first makes up
+
+
+def choose_lam(
+    trainer: Trainer, settings: Settings, held_out: Problem | None, rng: np.random.Generator, progress: Progress
+) -> tuple[float, list[dict[str, float]]]:
+    """λ and the path of the search, if there was one."""
+    bound, problem = settings.max_violation, trainer.problem
+    if bound is None:
+        return settings.lam, []
+    if not problem.attributes:
+        raise bad_argument("max_violation", f"is {bound} without `sensitive_features`", "the groups to compare")
+    parts = _parts(trainer, settings, held_out, rng)
+    path = _Path(parts, rng)
+    plain = path.fits_at(0.0)[0].history[-1]
+    first = _FIRST_SHARE * plain["loss"] / max(plain["ermi"], 1e-12)
+
+    def measure(lam: float) -> Violation:
+        found = path.violation_at(lam)
+        progress.say(f"λ = {lam:.4g}: held-out violation {found.gap:.4f} ± {found.error:.4f}")
+        return found
+
+    choice = smallest(measure, bound, first)
+    trial = choice.trial
+    if not choice.reached:
+        warnings.warn(
+            f"No λ brought the held-out violation down to max_violation={bound:g}; the best reached is "
+            f"{trial.violation.gap:.4f} (standard error {trial.violation.error:.4f}) at λ = {trial.lam:.4g}.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return trial.lam, [
+        {"lam": t.lam, "violation": t.violation.gap, "standard_error": t.violation.error} for t in choice.trials
+    ]
+
+
+def _parts(
+    trainer: Trainer, settings: Settings, held_out: Problem | None, rng: np.random.Generator
+) -> list[tuple[Trainer, Problem]]:
+    """Pairs of rows to train on and rows to judge on."""
+    problem = trainer.problem
+    if held_out is not None:
+        return [(trainer, held_out)]
+    fold = folds(problem.strata(), _FOLDS, rng)
+    used = range(1 if len(fold) > _MANY_ROWS else _FOLDS)
+    return [
+        (Trainer(problem.take(np.flatnonzero(fold != f)), settings), problem.take(np.flatnonzero(fold == f)))
+        for f in used
+    ]
+
+
+class _Path:
+    """Fits along λ, each started from that of the nearest λ before it."""
+
+    def __init__(self, parts: list[tuple[Trainer, Problem]], rng: np.random.Generator) -> None:
+        self.parts, self.rng = parts, rng
+        self.fits: dict[float, list[Fit]] = {}
+        self.rows = join([judged for _, judged in parts])
+
+    def fits_at(self, lam: float) -> list[Fit]:
+        """The fit of every part."""
+        if lam not in self.fits:
+            near = min(self.fits, key=lambda other: abs(math.log((other + 1e-9) / (lam + 1e-9))), default=None)
+            starts: list[Any] = [None] * len(self.parts) if near is None else self.fits[near]
+            self.fits[lam] = [
+                trainer.fit(lam, self.rng, start) for (trainer, _), start in zip(self.parts, starts, strict=True)
+            ]
+        return self.fits[lam]
+
+    def violation_at(self, lam: float) -> Violation:
+        """Of the predictions for the held-out rows of all parts together."""
+        predicted = [fit.predict(judged.X) for fit, (_, judged) in zip(self.fits_at(lam), self.parts, strict=True)]
+        return violation(self.rows, np.concatenate(predicted))
+
+
+def join(problems: list[Problem]) -> Problem:
+    """The rows of several parts of one problem, without their features."""
+    first = problems[0]
+    return Problem(
+        None,
+        *(np.concatenate([getattr(p, name) for p in problems]) for name in ("target", "weight", "conditions")),
+        first.class_weight,
+        first.n_conditions,
+        tuple(
+            a._replace(codes=np.concatenate([p.attributes[t].codes for p in problems]))
+            for t, a in enumerate(first.attributes)
+        ),
+    )

@@ -1,0 +1,150 @@
+"""The options of an estimator, checked: each mistake gets one sentence that names the argument."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fermi.errors import bad_argument, listed
+from fermi.notions import Notion, as_notion
+
+SOLVERS = ("auto", "lbfgs", "sgda", "sreda")
+_STEPWISE = {"eta_theta": "auto", "eta_w": "auto", "radius": None, "output": "last"}
+
+
+def number(
+    name: str, value: Any, expected: str, *, low: float, high: float = math.inf, open_low: bool = False
+) -> float:
+    """A finite number within limits."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and math.isfinite(value)
+    if not real or not low <= value <= high or (open_low and value == low):
+        raise bad_argument(name, f"is {value!r}", expected)
+    return float(value)
+
+
+def whole(name: str, value: Any, expected: str, *, low: int) -> int:
+    """A whole number of at least `low`."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
+        raise bad_argument(name, f"is {value!r}", expected)
+    return int(value)
+
+
+def chosen(name: str, value: Any, options: Sequence[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in options:
+        raise bad_argument(name, f"is {value!r}", f"one of {listed(options)}")
+    return value
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Random numbers from a seed, a generator or scikit-learn's kind of state; the global state is never touched."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, dtype=np.uint64))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise bad_argument("random_state", f"is {random_state!r}", "None, a whole number or a generator") from None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of `FermiClassifier`, checked."""
+
+    fairness: Notion
+    lam: float
+    attributes: str
+    max_violation: float | None
+    solver: str
+    batch_size: int | None
+    max_iter: int | None
+    tol: float
+    eta_theta: Any
+    eta_w: Any
+    radius: float | str | None
+    output: str
+    l2: float
+    fit_intercept: bool
+    checkpoint: Path | None
+    verbose: int
+
+    @classmethod
+    def read(cls, estimator: Any) -> Settings:
+        """Check every option that does not depend on the data."""
+        solver = chosen("solver", estimator.solver, SOLVERS)
+        batch, violation, cycles = estimator.batch_size, estimator.max_violation, estimator.max_iter
+        if solver == "auto":
+            solver = "lbfgs" if batch is None else "sgda"
+        at_least_zero = "a finite number of at least 0"
+        if violation is not None:
+            violation = number("max_violation", violation, "a number from 0 to 1, or None", low=0.0, high=1.0)
+        settings = cls(
+            fairness=as_notion(estimator.fairness, "fairness"),
+            lam=number("lam", estimator.lam, at_least_zero, low=0.0),
+            attributes=chosen("attributes", estimator.attributes, ("intersection", "each")),
+            max_violation=violation,
+            solver=solver,
+            batch_size=None if batch is None else whole("batch_size", batch, "a whole number of at least 1", low=1),
+            max_iter=None if cycles is None else whole("max_iter", cycles, "a whole number of at least 1", low=1),
+            tol=number("tol", estimator.tol, at_least_zero, low=0.0),
+            eta_theta=_step("eta_theta", estimator.eta_theta),
+            eta_w=_step("eta_w", estimator.eta_w),
+            radius=_radius(estimator.radius),
+            output=chosen("output", estimator.output, ("last", "random", "average")),
+            l2=number("l2", estimator.l2, at_least_zero, low=0.0),
+            fit_intercept=bool(estimator.fit_intercept),
+            checkpoint=_path(estimator.checkpoint),
+            verbose=whole("verbose", int(estimator.verbose), "0 or 1", low=0),
+        )
+        settings._refuse_what_the_solver_ignores()
+        return settings
+
+    def _refuse_what_the_solver_ignores(self) -> None:
+        """An option that would do nothing is a mistake."""
+        ignored = {"lbfgs": [*_STEPWISE, "batch_size"], "sgda": [], "sreda": ["output"]}[self.solver]
+        for name in ignored:
+            value = getattr(self, name)
+            if value != _STEPWISE.get(name):
+                raise bad_argument(
+                    name, f"is {value!r}, which solver={self.solver!r} does not use", "its default, or solver='sgda'"
+                )
+
+    def batch(self, n: int, default: int) -> int:
+        """The batch size for n rows."""
+        if self.batch_size is None:
+            return min(default, n)
+        if self.batch_size > n:
+            raise bad_argument("batch_size", f"is {self.batch_size}", f"at most the number of rows, {n}")
+        return self.batch_size
+
+
+def _step(name: str, value: Any) -> Any:
+    """A step size: a positive number, a function of the step, "auto" or "theory"."""
+    if callable(value) or (isinstance(value, str) and value in ("auto", "theory")):
+        return value
+    return number(name, value, "a positive number, a function of the step, 'auto' or 'theory'", low=0.0, open_low=True)
+
+
+def _radius(value: Any) -> float | str | None:
+    if value is None or (isinstance(value, str) and value == "theory"):
+        return value
+    return number("radius", value, "a positive number, 'theory' or None", low=0.0, open_low=True)
+
+
+def _path(value: Any) -> Path | None:
+    if value is None:
+        return None
+    try:
+        path = Path(value)
+    except TypeError:
+        raise bad_argument("checkpoint", f"is {value!r}", "a path or None") from None
+    if not path.parent.is_dir():
+        raise bad_argument(
+            "checkpoint", f"is {str(path)!r}, whose folder does not exist", "a file in an existing folder"
+        )
+    return path

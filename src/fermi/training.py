@@ -1,0 +1,113 @@
+"""One problem, one λ, one solver: from rows to coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fermi import theory
+from fermi._kernels import Floats
+from fermi.errors import bad_argument
+from fermi.objective import FairObjective
+from fermi.problem import Problem
+from fermi.settings import Settings
+from fermi.solvers import lbfgs, sgda
+from fermi.solvers.design import Design
+from fermi.solvers.solution import Record, Solution
+
+_BATCH = 64
+_ITERATIONS = 1000
+_PASSES = 30
+_ENOUGH_STEPS = 2000  # the paper's T for full batches
+_ENOUGH_ROWS = 300_000
+_ACCURACY = 0.1  # of ‖∇Φ‖, that the theorem's step sizes are for
+
+Report = Callable[[Record], None]
+
+
+class Fit(NamedTuple):
+    """Coefficients in the units of X, classes in rows as in scikit-learn, and how they came about."""
+
+    weights: Floats
+    shift: Floats
+    duals: tuple[Floats, ...] | None
+    history: list[Record]
+    converged: bool
+    n_iter: int
+
+    def logits(self, X: Any) -> Floats:
+        """N × 1 for two classes, else n × m."""
+        return np.asarray(X @ self.weights.T) + self.shift
+
+    def predict(self, X: Any) -> Any:
+        """The code of each row's most probable class."""
+        logits = self.logits(X)
+        return (logits[:, 0] > 0).astype(np.int64) if logits.shape[1] == 1 else logits.argmax(axis=1)
+
+
+class Trainer:
+    """Fits one problem at any λ, from any start."""
+
+    def __init__(self, problem: Problem, settings: Settings) -> None:
+        self.problem, self.settings = problem, settings
+        self.design = Design.of(
+            problem.X, problem.loss_weight, intercept=settings.fit_intercept, n_classes=problem.n_classes
+        )
+
+    def fit(self, lam: float, rng: np.random.Generator, start: Fit | None = None, report: Report | None = None) -> Fit:
+        """Minimise loss + λ Σ ERMI + ½ l2 ‖weights‖²."""
+        history: list[Record] = []
+
+        def record(entry: Record) -> None:
+            history.append(entry)
+            if report is not None:
+                report(entry)
+
+        theta, duals = np.zeros(self.design.shape), None
+        if start is not None:
+            theta, duals = self.design.parameters(start.weights, start.shift), start.duals
+        solve = {"lbfgs": self._lbfgs, "sgda": self._sgda}[self.settings.solver]
+        solution = solve(self.problem.objective(lam), theta, duals, rng, record)
+        weights, shift = self.design.coefficients(solution.theta)
+        return Fit(weights, shift, solution.duals, history, solution.converged, solution.n_iter)
+
+    def _lbfgs(self, objective: FairObjective, theta: Floats, duals: Any, rng: Any, report: Report) -> Solution:
+        own = self.settings
+        return lbfgs.solve(
+            self.design, objective, theta, l2=own.l2, max_iter=own.max_iter or _ITERATIONS, tol=own.tol, report=report
+        )
+
+    def _sgda(self, objective: FairObjective, theta: Floats, duals: Any, rng: Any, report: Report) -> Solution:
+        own, n = self.settings, len(self.problem.target)
+        batch = own.batch(n, _BATCH)
+        epochs = own.max_iter or passes(n, batch)
+        eta_theta, eta_w, radius = self._resolved(objective, batch)
+        steps = sgda.make_steps(
+            eta_theta, eta_w, design=self.design, objective=objective, batch=batch, total=epochs * -(-n // batch)
+        )
+        return sgda.solve(
+            self.design, objective, theta, l2=own.l2, batch=batch, epochs=epochs, tol=own.tol, steps=steps, rng=rng,
+            radius=radius, output=own.output, replace="theory" in (own.eta_theta, own.eta_w), duals=duals,
+            report=report,
+        )  # fmt: skip
+
+    def _resolved(self, objective: FairObjective, batch: int) -> tuple[Any, Any, float]:
+        """Step sizes and radius with "theory" replaced by the corrected constants of the convergence theorem."""
+        own = self.settings
+        found: tuple[Any, Any, Any] = (own.eta_theta, own.eta_w, np.inf if own.radius is None else own.radius)
+        if "theory" not in found:
+            return found
+        if not objective.terms or objective.lam == 0.0:
+            name = next(name for name in ("eta_theta", "eta_w", "radius") if getattr(own, name) == "theory")
+            raise bad_argument(name, "is 'theory' without a fairness term", "another choice, or groups and λ > 0")
+        constants = theory.of_problem(self.design, objective, batch=batch, epsilon=_ACCURACY, l2=own.l2).corrected
+        numbers = (constants.eta_theta, constants.eta_w, constants.radius)
+        eta_theta, eta_w, radius = (n if value == "theory" else value for value, n in zip(found, numbers, strict=True))
+        return eta_theta, eta_w, radius
+
+
+def passes(n: int, batch: int) -> int:
+    """How many passes do, untuned: enough rows for small data, enough steps for large batches."""
+    return max(_PASSES, -(-_ENOUGH_ROWS // n), -(-_ENOUGH_STEPS * batch // n))

@@ -155,10 +155,10 @@ def published_variance(s: Setting, model: Model, D: float) -> float:
     return 16 * s.lam**2 * (D**2 + 1) + 4 * model.G**2 + 32 * s.lam**2 * D**2 * model.L**2 * spread
 
 
-def corrected_variance(s: Setting, model: Model, D: float) -> float:
-    """σ² = q·[(G + λL(D² + 2√t·D))² + 4λ²(D + √k)²], k of all terms together, q the largest weight of a row."""
+def corrected_variances(s: Setting, model: Model, D: float) -> tuple[float, float]:
+    """In θ and in W: q(G + λL(D² + 2√t·D))² and 4qλ²(D + √k)², k of all terms together, q the largest row weight."""
     slope = model.G + s.lam * model.L * D * (D + 2 * math.sqrt(s.n_terms))
-    return s.sampling * (slope**2 + 4 * s.lam**2 * (D + math.sqrt(s.sum_groups)) ** 2)
+    return s.sampling * slope**2, 4 * s.sampling * s.lam**2 * (D + math.sqrt(s.sum_groups)) ** 2
 
 
 def published(s: Setting, model: Model, *, epsilon: float, batch: int) -> Constants:
@@ -184,7 +184,7 @@ def corrected(s: Setting, model: Model, *, epsilon: float, batch: int) -> Consta
     (34(κ+1)²βΔ + 3κβ²D²)/T + 5κσ²/M; half of ε² goes to each.
     """
     D = corrected_radius(s)
-    beta, mu, sigma2 = corrected_beta(s, model, D), strong_concavity(s), corrected_variance(s, model, D)
+    beta, mu, sigma2 = corrected_beta(s, model, D), strong_concavity(s), sum(corrected_variances(s, model, D))
     kappa = beta / mu
     work = 34 * (kappa + 1) ** 2 * beta * s.gap + 3 * kappa * beta**2 * D**2
     return Constants(

@@ -91,7 +91,7 @@ def test_integer_weights_equal_repeated_rows_and_zero_weights_absent_ones() -> N
     X, y, s = data(3, n=600)
     weight = np.random.default_rng(0).integers(0, 4, len(y))
     rows = np.repeat(np.arange(len(y)), weight)
-    options = {"fairness": "equalized_odds", "lam": 5.0, "tol": 1e-8, "class_weight": "balanced"}
+    options: dict[str, Any] = {"fairness": "equalized_odds", "lam": 5.0, "tol": 1e-8, "class_weight": "balanced"}
     weighted = FermiClassifier(**options).fit(X, y, sensitive_features=s, sample_weight=weight)
     repeated = FermiClassifier(**options).fit(X.iloc[rows], y.iloc[rows], sensitive_features=s.iloc[rows])
     assert weighted.coef_ == pytest.approx(repeated.coef_, abs=1e-4)
@@ -122,7 +122,7 @@ def test_several_columns_are_their_combinations_or_one_term_each() -> None:
     age = pd.Series(np.where(X["age"] > 0, "old", "young"), index=X.index, name="age")
     both = pd.DataFrame({"region": s, "age": age})
     joint = FermiClassifier(lam=5.0).fit(X, y, sensitive_features=both)
-    merged = FermiClassifier(lam=5.0).fit(X, y, sensitive_features=s.astype(str) + "/" + age)
+    merged = FermiClassifier(lam=5.0).fit(X, y, sensitive_features=s.astype(str) + "/" + age.astype(str))
     assert joint.coef_ == pytest.approx(merged.coef_, abs=1e-6)
     each = FermiClassifier(lam=5.0, attributes="each", tol=1e-7).fit(X, y, sensitive_features=both)
     F = each.predict_proba(X)

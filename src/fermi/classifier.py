@@ -235,7 +235,7 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
         self.classes_, self.groups_ = classes, _groups(problem)
         self.coef_, self.intercept_ = fit.weights, fit.shift
         empty = np.zeros((problem.n_conditions, 0, len(classes)))
-        self.dual_ = np.concatenate([empty, *fit.duals], axis=1)
+        self.dual_ = np.concatenate([empty, *(fit.duals or ())], axis=1)
         self.n_iter_, self.history_ = max(fit.n_iter, 1), fit.history
 
     def _warn(self, fit: Fit, problem: Problem, settings: Settings) -> None:
@@ -248,14 +248,15 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
             )
         elif last["dual_gap"] > _UNSETTLED * abs(last["objective"]):
             _warn_of_convergence(
-                f"{settings.solver} has not settled after {fit.n_iter} passes (dual gap {last['dual_gap']:.2g}, objective "
-                f"{last['objective']:.3g}): raise `max_iter` or `batch_size`, or use solver='lbfgs'."
+                f"{settings.solver} has not settled after {fit.n_iter} passes (dual gap {last['dual_gap']:.2g}, "
+                f"objective {last['objective']:.3g}): raise `max_iter` or `batch_size`, or use solver='lbfgs'."
             )
         fair = problem.attributes and self.lam_ > 0
         if fair and len(np.unique(fit.predict(problem.X))) == 1:
+            label = self.classes_.tolist()[fit.predict(problem.X[:1])[0]]
             warnings.warn(
-                f"Every training row is predicted as {self.classes_.tolist()[fit.predict(problem.X[:1])[0]]!r}: the fairness "
-                f"term with λ = {self.lam_:.4g} has made the predictions constant; a smaller λ keeps them apart.",
+                f"Every training row is predicted as {label!r}: the fairness term with λ = {self.lam_:.4g} has made "
+                "the predictions constant; a smaller λ keeps them apart.",
                 ConstantPredictionWarning,
                 stacklevel=3,
             )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermi.codes import Codes
-from fermi.columns import Column, read_column, read_labels
+from fermi.columns import Column, read_column, read_labels, row_index
 from fermi.encoding import encode, same_kind, sort_key
 from fermi.errors import bad_argument, listed
 from fermi.groups import positions
@@ -198,8 +198,8 @@ class ConditionalParity(Notion):
 
     def aligned(self, index: Any) -> Notion:
         """For some of the rows, found by their index: cross-validation takes rows from X and y, but not from here."""
-        own = getattr(self.values, "index", None)
-        if index is None or not hasattr(self.values, "loc") or index.equals(own):
+        own = row_index(self._column)
+        if index is None or own is None or index.equals(own):
             return self
         if not own.is_unique or not index.isin(own).all():
             return self

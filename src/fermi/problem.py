@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,7 +85,8 @@ class Problem:
     def loss_weight(self) -> Floats:
         """What each row weighs in the loss; the weights sum to one."""
         weight: Floats = self.weight * self.class_weight[self.target]
-        return weight / weight.sum()
+        weight /= weight.sum()
+        return weight
 
     def objective(self, lam: float) -> FairObjective:
         """Loss + λ Σ ERMI over these rows."""
@@ -97,15 +98,13 @@ class Problem:
 
     def take(self, rows: Ints) -> Problem:
         """Some of the rows."""
-        attributes = tuple(Attribute(a.labels, a.codes[rows]) for a in self.attributes)
-        return Problem(
-            self.X[rows],
-            self.target[rows],
-            self.weight[rows],
-            self.conditions[rows],
-            self.class_weight,
-            self.n_conditions,
-            attributes,
+        return replace(
+            self,
+            X=self.X[rows],
+            target=self.target[rows],
+            weight=self.weight[rows],
+            conditions=self.conditions[rows],
+            attributes=tuple(Attribute(a.labels, a.codes[rows]) for a in self.attributes),
         )
 
     def strata(self) -> Ints:

@@ -134,10 +134,14 @@ def violation(problem: Problem, predicted: Ints) -> Violation:
         counted = (codes >= 0) & (problem.conditions >= 0)
         cells = np.ravel_multi_index((problem.conditions[counted], codes[counted], predicted[counted]), shape)
         weight = problem.weight[counted]
-        table = np.bincount(cells, weights=weight, minlength=math.prod(shape)).reshape(shape)
-        squares = np.bincount(cells, weights=weight**2, minlength=math.prod(shape)).reshape(shape)
+        table, squares = (_totals(cells, w, shape) for w in (weight, weight**2))
         found.append(Violation(parity_difference(Contingency(table)), _standard_error(table, squares)))
     return max(found)
+
+
+def _totals(cells: Ints, weight: Floats, shape: tuple[int, ...]) -> Floats:
+    totals: Floats = np.bincount(cells, weights=weight, minlength=math.prod(shape)).astype(np.float64)
+    return totals.reshape(shape)
 
 
 def _standard_error(table: Floats, squares: Floats) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,13 +97,15 @@ class _Path:
 def join(problems: list[Problem]) -> Problem:
     """The rows of several parts of one problem, without their features."""
     first = problems[0]
-    return Problem(
-        None,
-        *(np.concatenate([getattr(p, name) for p in problems]) for name in ("target", "weight", "conditions")),
-        first.class_weight,
-        first.n_conditions,
-        tuple(
-            a._replace(codes=np.concatenate([p.attributes[t].codes for p in problems]))
-            for t, a in enumerate(first.attributes)
-        ),
+    attributes = (
+        a._replace(codes=np.concatenate([p.attributes[t].codes for p in problems]))
+        for t, a in enumerate(first.attributes)
+    )
+    return replace(
+        first,
+        X=None,
+        target=np.concatenate([p.target for p in problems]),
+        weight=np.concatenate([p.weight for p in problems]),
+        conditions=np.concatenate([p.conditions for p in problems]),
+        attributes=tuple(attributes),
     )

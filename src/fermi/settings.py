@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def number(
     name: str, value: Any, expected: str, *, low: float, high: float = math.inf, open_low: bool = False
 ) -> float:
     """A finite number within limits."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and math.isfinite(value)
+    real = type(value) not in (bool, np.bool_) and isinstance(value, numbers.Real) and math.isfinite(value)
     if not real or not low <= value <= high or (open_low and value == low):
         raise bad_argument(name, f"is {value!r}", expected)
     return float(value)
@@ -30,7 +30,7 @@ def number(
 
 def whole(name: str, value: Any, expected: str, *, low: int) -> int:
     """A whole number of at least `low`."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
+    if type(value) is bool or not isinstance(value, numbers.Integral) or value < low:
         raise bad_argument(name, f"is {value!r}", expected)
     return int(value)
 
@@ -67,7 +67,7 @@ class Settings:
     eta_theta: Any
     eta_w: Any
     radius: float | str | None
-    output: str
+    output: Literal["last", "random", "average"]
     l2: float
     fit_intercept: bool
     checkpoint: Path | None
@@ -95,7 +95,7 @@ class Settings:
             eta_theta=_step("eta_theta", estimator.eta_theta),
             eta_w=_step("eta_w", estimator.eta_w),
             radius=_radius(estimator.radius),
-            output=chosen("output", estimator.output, ("last", "random", "average")),
+            output=cast(Any, chosen("output", estimator.output, ("last", "random", "average"))),
             l2=number("l2", estimator.l2, at_least_zero, low=0.0),
             fit_intercept=bool(estimator.fit_intercept),
             checkpoint=_path(estimator.checkpoint),

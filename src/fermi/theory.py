@@ -265,8 +265,8 @@ def _fitted(design: Design, objective: FairObjective, lam: float, l2: float) -> 
     """The probabilities of the logistic model for some λ."""
     theta = np.zeros(design.shape)
     problem = replace(objective, lam=lam)
-    theta, _ = lbfgs.solve(design, problem, theta, l2=l2, max_iter=500, tol=1e-4, report=lambda record: None)
-    logits = design.logits(theta)
+    found = lbfgs.solve(design, problem, theta, l2=l2, max_iter=500, tol=1e-4, report=lambda record: None)
+    logits = design.logits(found.theta)
     F = np.exp(logits - logits.max(axis=1, keepdims=True))
     probabilities: Floats = F / F.sum(axis=1, keepdims=True)
     return probabilities

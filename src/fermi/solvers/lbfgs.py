@@ -20,6 +20,28 @@ _LAST_ITERATION = 1  # SciPy's status
 _LIMITS = (1e-6, 2e-3)  # of the gradient, in double and in single precision
 
 
+class _Evaluation:
+    """Φ + ½ l2 ‖weights‖² and its gradient at flattened parameters; `record` holds the last value's parts."""
+
+    def __init__(self, design: Design, objective: FairObjective, l2: float) -> None:
+        self.design, self.objective, self.l2 = design, objective, l2
+        self.record: Record = {}
+
+    def __call__(self, flat: Floats) -> tuple[float, Floats]:
+        theta = flat.reshape(self.design.shape)
+        value, row_gradient = self.objective.value_and_gradient(self.design.logits(theta))
+        penalty, penalty_gradient = self.design.penalty(theta, self.l2)
+        gradient = self.design.pull_back(row_gradient) + penalty_gradient
+        self.record = {
+            "loss": value.loss,
+            "ermi": value.ermi,
+            "objective": value.objective + penalty,
+            "dual_gap": 0.0,
+            "grad_norm": float(np.abs(gradient).max()),
+        }
+        return self.record["objective"], gradient.ravel()
+
+
 def solve(
     design: Design,
     objective: FairObjective,
@@ -30,25 +52,15 @@ def solve(
     tol: float,
     report: Callable[[Record], None],
 ) -> Solution:
-    """Minimise Φ + ½ l2 ‖weights‖² from θ; converged if ‖∇‖∞ ≤ tol was reached."""
+    """Minimise Φ + ½ l2 ‖weights‖² from θ; converged if ‖∇‖∞ ≤ tol, or no further descent can be computed."""
     began = time.perf_counter()
-    last: Record = {}
-
-    def evaluate(flat: Floats) -> tuple[float, Floats]:
-        point = flat.reshape(design.shape)
-        value, row_gradient = objective.value_and_gradient(design.logits(point))
-        penalty, penalty_gradient = design.penalty(point, l2)
-        gradient = design.pull_back(row_gradient) + penalty_gradient
-        last.update(loss=value.loss, ermi=value.ermi, objective=value.objective + penalty)
-        last["grad_norm"] = float(np.abs(gradient).max())
-        return last["objective"], gradient.ravel()
-
+    evaluate = _Evaluation(design, objective, l2)
     steps = 0
 
     def after_step(intermediate_result: Any) -> None:
         nonlocal steps
         steps += 1
-        report({"step": steps, "seconds": time.perf_counter() - began, **last, "dual_gap": 0.0})
+        report({"step": steps, "seconds": time.perf_counter() - began, **evaluate.record})
 
     # The recursion's own products are tiny: threads that wait for them cost more than they bring, unless X is large.
     with threadpool_limits(1 if np.prod(design.X.shape) < _WORTH_THREADS else None, user_api="blas"):
@@ -64,8 +76,7 @@ def solve(
         evaluate(result.x)
     if steps == 0:  # the start was good enough
         after_step(None)
-    found = result.x.reshape(design.shape)
-    duals = objective.optimal_duals(design.logits(found))
-    # A search that ends before its last iteration has found nothing lower: it is at the limit of the numbers' precision.
-    exhausted = result.status != _LAST_ITERATION and last["grad_norm"] <= _LIMITS[design.X.dtype == np.float32]
-    return Solution(found, duals, bool(last["grad_norm"] <= tol or exhausted), steps)
+    gradient, found = evaluate.record["grad_norm"], result.x.reshape(design.shape)
+    # A search that ends before its last iteration has found nothing lower: that is as far as the numbers' digits go.
+    exhausted = result.status != _LAST_ITERATION and gradient <= _LIMITS[design.X.dtype == np.float32]
+    return Solution(found, objective.optimal_duals(design.logits(found)), bool(gradient <= tol or exhausted), steps)

@@ -113,6 +113,9 @@ class Settings:
                 raise bad_argument(
                     name, f"is {value!r}, which solver={self.solver!r} does not use", "its default, or solver='sgda'"
                 )
+        for name in ("eta_theta", "eta_w"):
+            if self.solver == "sreda" and callable(getattr(self, name)):
+                raise bad_argument(name, "is a function, which solver='sreda' does not take", "a number")
 
     def batch(self, n: int, default: int) -> int:
         """The batch size for n rows."""

@@ -13,7 +13,7 @@ from fermi.errors import bad_argument
 from fermi.objective import FairObjective
 from fermi.problem import Problem
 from fermi.settings import Settings
-from fermi.solvers import lbfgs, sgda
+from fermi.solvers import lbfgs, sgda, sreda
 from fermi.solvers.design import Design
 from fermi.solvers.solution import Record, Solution
 
@@ -68,7 +68,7 @@ class Trainer:
         theta, duals = np.zeros(self.design.shape), None
         if start is not None:
             theta, duals = self.design.parameters(start.weights, start.shift), start.duals
-        solve = {"lbfgs": self._lbfgs, "sgda": self._sgda}[self.settings.solver]
+        solve = {"lbfgs": self._lbfgs, "sgda": self._sgda, "sreda": self._sreda}[self.settings.solver]
         solution = solve(self.problem.objective(lam), theta, duals, rng, record)
         weights, shift = self.design.coefficients(solution.theta)
         return Fit(weights, shift, solution.duals, history, solution.converged, solution.n_iter)
@@ -91,6 +91,16 @@ class Trainer:
             self.design, objective, theta, l2=own.l2, batch=batch, epochs=epochs, tol=own.tol, steps=steps, rng=rng,
             radius=radius, output=own.output, replace="theory" in (own.eta_theta, own.eta_w), duals=duals,
             report=report,
+        )  # fmt: skip
+
+    def _sreda(self, objective: FairObjective, theta: Floats, duals: Any, rng: Any, report: Report) -> Solution:
+        own, n = self.settings, len(self.problem.target)
+        batch = own.batch(n, max(1, round(n**0.5)))
+        eta_theta, eta_w, radius = self._resolved(objective, batch)
+        return sreda.solve(
+            self.design, objective, theta, l2=own.l2, batch=batch, epochs=own.max_iter or _PASSES, tol=own.tol,
+            rng=rng, radius=radius, eta_theta=None if eta_theta == "auto" else eta_theta,
+            eta_w=None if eta_w == "auto" else eta_w, duals=duals, report=report,
         )  # fmt: skip
 
     def _resolved(self, objective: FairObjective, batch: int) -> tuple[Any, Any, float]:

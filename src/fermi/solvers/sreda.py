@@ -181,7 +181,7 @@ def solve(
                 break
     point = run.best
     final = point.duals if trained.terms else objective.optimal_duals(design.logits(point.theta))
-    return Solution(point.theta, final, converged, run.taken)
+    return Solution(point.theta, final, converged, round(run.seen / len(objective.target)))
 
 
 def _plan(

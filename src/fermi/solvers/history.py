@@ -1,0 +1,24 @@
+"""The entry of a solver's history for one point."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fermi._kernels import Floats
+from fermi.objective import FairObjective
+from fermi.solvers.design import Design
+from fermi.solvers.solution import Record
+
+
+def record(design: Design, objective: FairObjective, theta: Floats, duals: tuple[Floats, ...], l2: float) -> Record:
+    """The objective at θ, and how far W is from its optimum there."""
+    logits = design.logits(theta)
+    value, gradient = objective.value_and_gradient(logits)
+    penalty, slope = design.penalty(theta, l2)
+    return {
+        "loss": value.loss,
+        "ermi": value.ermi,
+        "objective": value.objective + penalty,
+        "dual_gap": value.objective - objective.saddle_value(logits, duals),
+        "grad_norm": float(np.abs(design.pull_back(gradient) + slope).max()),
+    }

@@ -65,7 +65,7 @@ def test_the_violation_is_that_of_the_worst_attribute_with_its_standard_error() 
     conditions = rng.integers(-1, 2, n)
     predicted = (rng.random(n) < 0.3 + 0.2 * (sex == 1) * (conditions == 1)).astype(np.int64)
     problem = Problem(
-        None, predicted, np.ones(n), conditions, np.ones(2), 2,
+        None, predicted, np.ones(n), conditions, np.ones(2), ("no", "yes"),
         (Attribute(("F", "M"), sex), Attribute(("a", "b", "c"), age)),
     )  # fmt: skip
     found = violation(problem, predicted)
@@ -78,7 +78,7 @@ def test_weights_enter_the_standard_error_by_their_squares() -> None:
     predicted, sex = np.array([1, 0, 1, 0, 1, 1]), np.array([0, 0, 0, 1, 1, 1])
     weight = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 1.0])
     problem = Problem(
-        None, predicted, weight, np.zeros(6, dtype=np.int64), np.ones(2), 1, (Attribute(("a", "b"), sex),)
+        None, predicted, weight, np.zeros(6, dtype=np.int64), np.ones(2), ("all",), (Attribute(("a", "b"), sex),)
     )
     found = violation(problem, predicted)
     assert found.gap == pytest.approx(0.5 - 0.4)

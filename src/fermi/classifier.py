@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
@@ -11,8 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from fermi.errors import ConstantPredictionWarning, UnfairTrainingWarning, bad_argument
-from fermi.features import known_target, read_features, read_target
+from fermi.features import as_labels, known_target, read_features, read_target
 from fermi.linear import LinearPredictions
+from fermi.online import Online
+from fermi.partial import read_chunk
 from fermi.problem import Problem, Source, read_problem
 from fermi.progress import Progress
 from fermi.selection import choose_lam
@@ -105,6 +108,8 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
     __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
     __metadata_request__partial_fit = {"sensitive_features": True}  # noqa: RUF012
 
+    _stream: Online | None = None  # what partial_fit goes on from
+
     def __init__(
         self,
         fairness: Any = "demographic_parity",
@@ -175,11 +180,7 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
         problem, classes = self._read(X, y, sensitive_features, sample_weight, settings)
         held_out = None if eval_set is None else self._read_held_out(eval_set, classes, settings)
         if not problem.attributes:
-            warnings.warn(
-                "No `sensitive_features`: this trains a plain model, without its fairness term.",
-                UnfairTrainingWarning,
-                stacklevel=2,
-            )
+            _warn_of_unfairness()
         problem.warn_of_single_rows()
         rng = generator(self.random_state)
         start = self._last_fit(problem, classes)
@@ -189,7 +190,50 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
             fit = trainer.fit(lam, rng, start, progress.record)
         self.lam_, self.lam_path_ = lam, path
         self._keep(fit, problem, classes)
+        self._stream = Online.after(fit, trainer.design, problem, classes.tolist())
         self._warn(fit, problem, settings)
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        classes: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+    ) -> FermiClassifier:
+        """Pass once over a chunk of rows, going on from the model as it is.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            As in `fit`.
+        classes : sequence, optional
+            All labels, in the first call. Classes not declared are added when met.
+        groups : sequence, or dict of group to share, optional
+            All groups, in the first call: labels such as ``"sex=F"``, or the values of a single column. A dict also
+            gives their prior (for a notion with conditions, one share per condition). Otherwise groups are added when
+            met, and the prior is estimated from the rows seen.
+
+        Returns
+        -------
+        FermiClassifier
+            Itself. `history_` gains one entry, measured on this chunk.
+        """
+        settings = Settings.read(self)
+        source = Source(X, y, sensitive_features, sample_weight)
+        if sensitive_features is None:
+            _warn_of_unfairness()
+        # A copy: a chunk that fails halfway leaves the model as it was.
+        online, problem = read_chunk(self, source, classes, groups, copy.deepcopy(self._stream), settings)
+        entry = online.learn(problem, settings)
+        self._stream, self.lam_ = online, settings.lam
+        fit = Fit(online.weights, online.shift, tuple(g.W for g in online.groups), [], False, 1)
+        history = [*getattr(self, "history_", []), entry]
+        self._keep(fit, problem, as_labels(online.classes, np.asarray(y).dtype))
+        self.history_ = history
         return self
 
     def _read(
@@ -264,6 +308,14 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
 
 def _groups(problem: Problem) -> tuple[str, ...]:
     return tuple(label for attribute in problem.attributes for label in attribute.labels)
+
+
+def _warn_of_unfairness() -> None:
+    warnings.warn(
+        "No `sensitive_features`: this trains a plain model, without its fairness term.",
+        UnfairTrainingWarning,
+        stacklevel=3,
+    )
 
 
 def _warn_of_convergence(text: str) -> None:

@@ -62,8 +62,8 @@ class Problem:
         The value of Z, -1 outside 𝒵.
     class_weight : (m,) float64
         What a class's rows weigh in the loss.
-    n_conditions : int
-        How many values 𝒵 has.
+    condition_names : tuple
+        The values of 𝒵.
     attributes : tuple of Attribute
         The groups, one entry per ERMI term.
     """
@@ -73,8 +73,13 @@ class Problem:
     weight: Floats
     conditions: Ints
     class_weight: Floats
-    n_conditions: int
+    condition_names: tuple[Any, ...]
     attributes: tuple[Attribute, ...]
+
+    @property
+    def n_conditions(self) -> int:
+        """How many values 𝒵 has."""
+        return len(self.condition_names)
 
     @property
     def n_classes(self) -> int:
@@ -96,7 +101,7 @@ class Problem:
         )
         return FairObjective(self.target, self.loss_weight, terms, lam)
 
-    def take(self, rows: Ints) -> Problem:
+    def take(self, rows: Ints | slice) -> Problem:
         """Some of the rows."""
         return replace(
             self,
@@ -174,7 +179,7 @@ def read_problem(
         weight,
         conditions.dense(),
         class_weights(class_weight, classes, target, weight),
-        len(conditions.values_of),
+        tuple(conditions.values_of),
         Attribute.read(sensitive, attributes),
     )
 

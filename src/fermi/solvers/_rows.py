@@ -13,12 +13,18 @@ from numba import types
 from numba.extending import overload
 
 from fermi._jit import REORDERED
+from fermi.solvers._prefetch import prefetch
 
-WINDOW = 64  # rows
+WINDOW = 16  # rows
 
 
 def load_rows(X: Any, order: Any, start: int, stop: int, centre: Any, inverse_scale: Any, window: Any) -> None:
     """window[u] = (x_i − centre) / scale for the rows i = order[start + u]."""
+    raise RuntimeError("only compiled code calls this")
+
+
+def fetch_row(X: Any, i: int) -> None:
+    """Ask for row i, to be loaded soon."""
     raise RuntimeError("only compiled code calls this")
 
 
@@ -56,6 +62,24 @@ def _load_rows(X: Any, order: Any, start: Any, stop: Any, centre: Any, inverse_s
         return dense
 
     def sparse(X: Any, order: Any, start: Any, stop: Any, centre: Any, inverse_scale: Any, window: Any) -> None:
+        pass
+
+    return sparse
+
+
+@overload(fetch_row)
+def _fetch_row(X: Any, i: Any) -> Any:
+    if isinstance(X, types.Array):
+        per_line = 64 * 8 // X.dtype.bitwidth
+
+        def dense(X: Any, i: Any) -> None:
+            for j in range(0, X.shape[1], per_line):
+                prefetch(X, i, j)
+            prefetch(X, i, X.shape[1] - 1)
+
+        return dense
+
+    def sparse(X: Any, i: Any) -> None:
         pass
 
     return sparse

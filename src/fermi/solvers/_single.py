@@ -10,10 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from fermi._jit import compiled_reordered
+from fermi._jit import compiled_reordered, inlined
 from fermi._kernels import Floats, Ints
-from fermi.solvers._rows import WINDOW, load_rows, row_dot, row_step
-from fermi.solvers._steps import SMALL_PENALTY_STEP, decay
+from fermi.solvers._prefetch import prefetch
+from fermi.solvers._rows import WINDOW, fetch_row, load_rows, row_dot, row_step
+from fermi.solvers._steps import SMALL_PENALTY_STEP, TINY_SCALE, both, rescale
+
+
+@inlined
+def fetch_cell(c: int, zone: Ints, inverse_root: Floats, V: Floats) -> None:
+    """Ask for what a step reads of a cell: with many groups it is far away."""
+    if c >= 0:
+        prefetch(zone, c, 0)
+        prefetch(inverse_root, c, 0)
+        prefetch(V, c, 0)
 
 
 @compiled_reordered
@@ -30,27 +40,31 @@ def run_single_rows(
         u = step % WINDOW
         if u == 0:
             load_rows(X, order, step, min(step + WINDOW, order.shape[0]), centre, inverse_scale, window)
+        if step + WINDOW < order.shape[0]:
+            soon = order[step + WINDOW]
+            fetch_row(X, soon)
+            for t in range(cells.shape[0]):
+                fetch_cell(cells[t, soon], zone, inverse_root, V)
         i = order[step]
-        logit = row_dot(X, i, inverse_scale, window, u, theta, 0) + b[0]
-        e = np.exp(-abs(logit))
-        likely = 1.0 / (1.0 + e)
-        f1 = likely if logit > 0.0 else e * likely
-        f0 = e * likely if logit > 0.0 else likely
+        f0, f1 = both(row_dot(X, i, inverse_scale, window, u, theta, 0) + b[0])
         gradient = weight[i] * (f1 - target[i])
         for t in range(cells.shape[0]):
             c = cells[t, i]
             if c >= 0:
-                z, root = zone[c], inverse_root[c]
-                C1 = 2.0 * scale[z, 1] * V[c, 1] * root - norms[z, 1]
-                C0 = 2.0 * scale[z, 0] * V[c, 0] * root - norms[z, 0]
-                gradient += lam * counts[t, i] * f1 * f0 * (C1 - C0)
-                share = rate[step] * counts[t, i]
-                for j in range(2):
-                    mass = share * (f1 if j == 1 else f0)
-                    decay(z, j, 1.0 - mass, V, scale, norms, zone)
-                    change = mass * root
-                    norms[z, j] += change * (2.0 * scale[z, j] * V[c, j] + change)
-                    V[c, j] += change / scale[z, j]
+                z, root, count = zone[c], inverse_root[c], counts[t, i]
+                scale0, scale1, norm0, norm1 = scale[z, 0], scale[z, 1], norms[z, 0], norms[z, 1]
+                W0, W1 = scale0 * V[c, 0], scale1 * V[c, 1]
+                gradient += lam * count * f1 * f0 * (2.0 * root * (W1 - W0) - norm1 + norm0)
+                mass0, mass1 = rate[step] * count * f0, rate[step] * count * f1
+                kept0, kept1 = 1.0 - mass0, 1.0 - mass1
+                change0, change1 = mass0 * root, mass1 * root
+                norms[z, 0] = kept0 * kept0 * norm0 + change0 * (2.0 * kept0 * W0 + change0)
+                norms[z, 1] = kept1 * kept1 * norm1 + change1 * (2.0 * kept1 * W1 + change1)
+                scale[z, 0], scale[z, 1] = kept0 * scale0, kept1 * scale1
+                if min(abs(scale[z, 0]), abs(scale[z, 1])) < TINY_SCALE:
+                    rescale(z, V, scale, zone)
+                V[c, 0] += change0 / scale[z, 0]
+                V[c, 1] += change1 / scale[z, 1]
         small = eta[step] * largest_l2 < SMALL_PENALTY_STEP
         row_step(X, i, inverse_scale, window, u, eta[step] * gradient, eta[step], l2, small, theta, 0)
         if has_intercept:

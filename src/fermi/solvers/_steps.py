@@ -8,9 +8,9 @@ import numpy as np
 
 from fermi._jit import compiled_reordered, inlined
 from fermi._kernels import Floats, Ints
-from fermi.solvers._rows import WINDOW, load_rows, row_add, row_dot, row_step
+from fermi.solvers._rows import WINDOW, fetch_row, load_rows, row_add, row_dot, row_step
 
-_TINY_SCALE = 1e-100
+TINY_SCALE = 1e-100
 SMALL_PENALTY_STEP = 0.01
 
 
@@ -18,22 +18,31 @@ SMALL_PENALTY_STEP = 0.01
 
 
 @inlined
+def both(logit: float) -> tuple[float, float]:
+    """The probabilities of two classes, accurate however small, from the logit of the second."""
+    e = np.exp(-abs(logit))
+    likely = 1.0 / (1.0 + e)
+    unlikely = e * likely
+    return (unlikely, likely) if logit > 0.0 else (likely, unlikely)
+
+
+@inlined
 def predict_row(
     X: Any, i: int, inverse_scale: Floats, window: Floats, v: int, theta: Floats, b: Floats, F: Floats, u: int
 ) -> None:
     """F[u] = softmax of row i's logits; one weight vector stands for two classes, the first with the logit 0."""
-    m, shift = F.shape[1], F.shape[1] - theta.shape[0]
-    F[u, 0] = 0.0
-    for r in range(theta.shape[0]):
-        F[u, r + shift] = row_dot(X, i, inverse_scale, window, v, theta, r) + b[r]
-    top = F[u, 0]
-    for j in range(1, m):
+    m = F.shape[1]
+    if theta.shape[0] == 1:
+        F[u, 0], F[u, 1] = both(row_dot(X, i, inverse_scale, window, v, theta, 0) + b[0])
+        return
+    top = -np.inf
+    for j in range(m):
+        F[u, j] = row_dot(X, i, inverse_scale, window, v, theta, j) + b[j]
         top = max(top, F[u, j])
     total = 0.0
     for j in range(m):
-        e = np.exp(F[u, j] - top)
-        F[u, j] = e
-        total += e
+        F[u, j] = np.exp(F[u, j] - top)
+        total += F[u, j]
     for j in range(m):
         F[u, j] /= total
 
@@ -60,15 +69,14 @@ def row_gradient(
                 G[u, j] += lam * counts[t, i] * F[u, j] * (C - charge)
 
 
-@inlined
-def decay(z: int, j: int, kept: float, V: Floats, scale: Floats, norms: Floats, zone: Ints) -> None:
-    """Multiply column j of zone z of W by `kept`, in the scale alone unless that has become tiny."""
-    scale[z, j] *= kept
-    norms[z, j] *= kept * kept
-    if abs(scale[z, j]) < _TINY_SCALE:
-        for c in range(V.shape[0]):
-            if zone[c] == z:
+@compiled_reordered
+def rescale(z: int, V: Floats, scale: Floats, zone: Ints) -> None:
+    """Put the scales of zone z into V. Rarely needed, so a step costs the same for any number of groups."""
+    for c in range(V.shape[0]):
+        if zone[c] == z:
+            for j in range(V.shape[1]):
                 V[c, j] *= scale[z, j]
+    for j in range(V.shape[1]):
         scale[z, j] = 1.0
 
 
@@ -92,8 +100,12 @@ def ascend(
     for z in range(scale.shape[0]):
         for j in range(m):
             if mass[z, j] > 0.0:
-                decay(z, j, 1.0 - mass[z, j], V, scale, norms, zone)
+                kept = 1.0 - mass[z, j]
+                scale[z, j] *= kept
+                norms[z, j] *= kept * kept
                 mass[z, j] = 0.0
+                if abs(scale[z, j]) < TINY_SCALE:
+                    rescale(z, V, scale, zone)
     for t in range(cells.shape[0]):
         for u in range(stop - start):
             i = order[start + u]
@@ -164,6 +176,8 @@ def run_steps(
         for u in range(stop - start):
             if u % WINDOW == 0:
                 load_rows(X, order, start + u, min(start + u + WINDOW, stop), centre, inverse_scale, window)
+            if start + u + WINDOW < n:
+                fetch_row(X, order[start + u + WINDOW])
             i, v = order[start + u], u % WINDOW
             predict_row(X, i, inverse_scale, window, v, theta, b, F, u)
             row_gradient(

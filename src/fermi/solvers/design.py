@@ -12,7 +12,7 @@ from fermi._parallel import chunks
 
 # A feature is divided by its standard deviation, or by a tenth of its largest deviation where that is more, so that a
 # rare category or a heavy tail does not turn single rows into giants that no step size suits.
-_LARGEST = 10.0
+LARGEST = 10.0
 _PART = 1 << 20  # entries of X at a time
 
 
@@ -49,9 +49,7 @@ class Design:
             low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
             largest = np.maximum(high - centre, centre - low)
             magnitude = np.maximum(np.abs(low), np.abs(high))
-        scale = np.maximum(np.sqrt(square), largest / _LARGEST)
-        # A constant column differs from its mean by rounding alone.
-        return cls(X, centre, np.where(scale > 1e-12 * magnitude, scale, 1.0), intercept, n_classes, square)
+        return cls(X, centre, scale_of(square, largest, magnitude), intercept, n_classes, square)
 
     @property
     def n_logits(self) -> int:
@@ -101,3 +99,10 @@ class Design:
         gradient = np.zeros_like(theta)
         gradient[: self.X.shape[1]] = l2 * weights / self.scale[:, None]
         return 0.5 * l2 * float((weights**2).sum()), gradient
+
+
+def scale_of(square: Floats, largest: Floats, magnitude: Floats) -> Floats:
+    """What each column is divided by, from its mean square and largest deviation and its largest magnitude."""
+    scale = np.maximum(np.sqrt(square), largest / LARGEST)
+    # A constant column differs from its mean by rounding alone.
+    return np.where(scale > 1e-12 * magnitude, scale, 1.0)

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
 
 from fermi._kernels import Floats
 from fermi.objective import FairObjective
+from fermi.solvers._threads import limited_threads
 from fermi.solvers.design import Design
 from fermi.solvers.solution import Record, Solution
 
-_WORTH_THREADS = 10_000_000  # entries of X
 _LAST_ITERATION = 1  # SciPy's status
 _LIMITS = (1e-6, 2e-3)  # of the gradient, in double and in single precision
 
@@ -62,8 +61,7 @@ def solve(
         steps += 1
         report({"step": steps, "seconds": time.perf_counter() - began, **evaluate.record})
 
-    # The recursion's own products are tiny: threads that wait for them cost more than they bring, unless X is large.
-    with threadpool_limits(1 if np.prod(design.X.shape) < _WORTH_THREADS else None, user_api="blas"):
+    with limited_threads(design):
         result = minimize(
             evaluate,
             theta.ravel(),

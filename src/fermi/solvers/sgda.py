@@ -22,6 +22,7 @@ from fermi._kernels import Floats, Ints
 from fermi.errors import FermiError
 from fermi.objective import FairObjective
 from fermi.solvers._loop import Loop, State
+from fermi.solvers._threads import limited_threads
 from fermi.solvers.design import Design
 from fermi.solvers.solution import Record, Solution
 from fermi.solvers.step_sizes import Steps, automatic, constant, linear, make_steps
@@ -65,13 +66,15 @@ def solve(
     """
     loop = Loop(design, objective, l2=l2, batch=batch, radius=radius, averaged=output == "average")
     record = functools.partial(_record, design, objective, l2)
-    run = _Run(loop, epochs, tol, rng, output == "random", replace, record, report, progress)
-    for _ in range(1 + _RESTARTS * steps.automatic):
-        found = run.attempt(theta, duals, steps)
-        if found is not None:
-            return found
-        _log.info("The steps diverged: starting again with a tenth of them.")
-        steps = steps.scaled(0.1)
+    with limited_threads(design):
+        start = objective.evaluate(design.logits(theta)).objective + design.penalty(theta, l2)[0]
+        run = _Run(loop, epochs, tol, rng, output == "random", replace, start, record, report, progress)
+        for _ in range(1 + _RESTARTS * steps.automatic):
+            found = run.attempt(theta, duals, steps)
+            if found is not None:
+                return found
+            _log.info("The steps diverged: starting again with a tenth of them.")
+            steps = steps.scaled(0.1)
     raise FermiError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
 
 
@@ -83,6 +86,7 @@ class _Run:
     rng: np.random.Generator
     draws: bool
     replace: bool
+    start: float
     record: Callable[[Floats, tuple[Floats, ...]], Record]
     report: Callable[[Record], None]
     progress: Callable[[int], None]
@@ -91,7 +95,7 @@ class _Run:
         """All passes, or None if they diverge."""
         began = time.perf_counter()
         loop, state = self.loop, self.loop.start(theta, duals)
-        limit = _EXPLODED * max(self.record(theta, loop.duals(state))["objective"], np.log(loop.design.n_classes))
+        limit = _EXPLODED * max(self.start, np.log(loop.design.n_classes))
         total = self.epochs * -(-loop.n // loop.batch)
         drawn = int(self.rng.integers(1, total + 1)) if self.draws else 0
         every = max(_PASSES_PER_RECORD, -(-self.epochs // _RECORDS))

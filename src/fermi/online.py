@@ -1,0 +1,230 @@
+"""Algorithm 1 over rows that arrive in chunks, each seen once: what `partial_fit` keeps and does.
+
+Centre and scale of the features and the group prior are estimated from the rows seen so far and renewed at fixed
+numbers of rows, which grow by half each time. So with single rows (the default) the result does not depend on how a
+stream is cut into chunks, as long as its classes are declared.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fermi._kernels import Floats, Ints
+from fermi.encoding import sort_key
+from fermi.errors import FermiError, bad_argument
+from fermi.formulas.ermi import nonzero
+from fermi.groups import label_order, positions
+from fermi.moments import Moments
+from fermi.objective import FairObjective, Term
+from fermi.problem import Attribute, Problem
+from fermi.settings import Settings
+from fermi.solvers import sgda
+from fermi.solvers._loop import Loop
+from fermi.solvers.design import Design
+from fermi.solvers.history import record
+from fermi.solvers.solution import Record
+from fermi.training import Fit
+
+_GROWTH = 1.5
+_FULL_STEPS = 10_000  # rows, after which steps shrink like 1/√rows
+_MEAN = 1.0
+_ENDLESS = 1 << 60
+
+
+@dataclass(eq=False)
+class Groups:
+    """The groups of one term: labels, the weight of each (condition, group), W, and the prior in use."""
+
+    labels: tuple[str, ...]
+    table: Floats
+    W: Floats
+    prior: Floats
+    declared: bool = False
+    given: bool = False  # the prior
+
+    def grow(self, labels: Sequence[str], conditions: list[int], Z: int, classes: list[int], m: int) -> None:
+        """Make room for new groups, conditions and classes; each old one moves to its place among them."""
+        groups = positions(self.labels, labels)
+        table, prior, W = (np.zeros((Z, len(labels), *rest)) for rest in ((), (), (m,)))
+        table[np.ix_(conditions, groups)] = self.table
+        prior[np.ix_(conditions, groups)] = self.prior
+        W[np.ix_(conditions, groups, classes)] = self.W
+        self.labels, self.table, self.prior, self.W = tuple(labels), table, prior, W
+
+    def renew_prior(self) -> None:
+        """Take the prior from the rows seen; W = P_s^{-1/2} P P_ŷ^{-1} moves with it."""
+        if not self.given:
+            old, self.prior = self.prior, self.table / nonzero(self.table.sum(axis=1, keepdims=True))
+            self.W *= np.sqrt(old / nonzero(self.prior))[:, :, None]
+
+    def term(self, problem: Problem, codes: Ints, rows: int) -> Term:
+        """The term of some rows, with the prior in use; a group that has none yet counts from the next renewal on."""
+        k = self.prior.shape[1]
+        counted = (problem.conditions >= 0) & (codes >= 0)
+        cells = np.where(counted, problem.conditions * k + codes, -1)
+        cells[counted & (np.append(self.prior.ravel(), 0.0)[cells] == 0.0)] = -1
+        total = self.table.sum()
+        share = np.where(cells >= 0, problem.weight, 0.0) * (rows / (nonzero(total) * len(codes)))
+        return Term(cells, share, self.table.sum(axis=1) / nonzero(total), self.prior)
+
+
+class Online:
+    """A model in training on a stream."""
+
+    def __init__(self, width: int) -> None:
+        self.classes: list[Any] = []
+        self.condition_names: list[Any] = []
+        self.groups: list[Groups] = []
+        self.weights, self.shift = np.zeros((0, width)), np.zeros(0)
+        self.moments = Moments.empty(width)
+        self.design = Design(np.zeros((0, width)), *np.zeros((1, width)), np.ones(width), True, 2, np.zeros(width))
+        self.loss_weight = 0.0
+        self.rows = self.steps = 0
+        self.renewal = 0
+        self.frozen = (0, 0.0)  # rows and their weight in the loss at the last renewal
+
+    def learn(self, problem: Problem, settings: Settings) -> Record:
+        """Pass over a chunk whose classes, conditions and groups are all known here."""
+        began = time.perf_counter()
+        batch, n, at = settings.batch_size or 1, len(problem.target), 0
+        while at < n:
+            due = self.rows >= self.renewal
+            size = min(batch if due else self.renewal - self.rows, n - at)
+            part = problem.take(slice(at, at + size))
+            self.moments.add(part.X, part.weight * part.class_weight[part.target], centred=settings.fit_intercept)
+            self._count(part)
+            if due:
+                self._renew(settings)
+            self._advance(part, settings, batch)
+            at += size
+        design, objective = self._model(problem, settings)
+        theta = design.parameters(self.weights, self.shift)
+        found = record(design, objective, theta, tuple(g.W for g in self.groups), settings.l2)
+        return {"step": self.steps, "seconds": time.perf_counter() - began, **found}
+
+    def _count(self, part: Problem) -> None:
+        """Add rows to all counts."""
+        self.loss_weight += float(part.weight @ part.class_weight[part.target])
+        self.rows += len(part.target)
+        for groups, attribute in zip(self.groups, part.attributes, strict=True):
+            counted = (part.conditions >= 0) & (attribute.codes >= 0)
+            cells = (part.conditions * len(groups.labels) + attribute.codes)[counted]
+            groups.table += np.bincount(cells, weights=part.weight[counted], minlength=groups.table.size).reshape(
+                groups.table.shape
+            )
+
+    def _renew(self, settings: Settings) -> None:
+        """Use what the rows so far say about the features and the groups."""
+        self.design = self.moments.design(intercept=settings.fit_intercept, n_classes=len(self.classes))
+        for groups in self.groups:
+            groups.renew_prior()
+        self.frozen = (self.rows, self.loss_weight)
+        self.renewal = max(self.rows + 1, int(self.rows * _GROWTH))
+
+    def _model(self, part: Problem, settings: Settings) -> tuple[Design, FairObjective]:
+        rows, total = self.frozen
+        design = replace(self.design, X=part.X, n_classes=len(self.classes))
+        weight = part.weight * part.class_weight[part.target] * (rows / (nonzero(total) * len(part.target)))
+        terms = tuple(g.term(part, a.codes, rows) for g, a in zip(self.groups, part.attributes, strict=True))
+        return design, FairObjective(part.target, weight, terms, settings.lam)
+
+    def _advance(self, part: Problem, settings: Settings, batch: int) -> None:
+        """Steps through some rows in their order, with the centre, scale and prior in use."""
+        design, objective = self._model(part, settings)
+        n = len(part.target)
+        batch = min(batch, n)
+        radius = np.inf if settings.radius is None else float(settings.radius)
+        loop = Loop(design, objective, l2=settings.l2, batch=batch, radius=radius, averaged=False)
+        number = np.arange(self.steps + 1, self.steps + 1 + -(-n // batch))
+        steps = sgda.make_steps(
+            settings.eta_theta, settings.eta_w, design=design, objective=objective, batch=batch, total=_ENDLESS
+        )
+        eta, eta_w = steps.eta(number), steps.eta_w(number)
+        seen = self.rows - n + batch * np.arange(1, len(number) + 1)
+        if settings.eta_theta == "auto":
+            eta = eta / np.sqrt(1.0 + seen / _FULL_STEPS)
+        if settings.eta_w == "auto":
+            # At first W is a mean over all rows so far, which finds its place soonest.
+            rate = np.maximum(2.0 * (settings.lam or 1.0) * eta_w / np.sqrt(1.0 + seen / _FULL_STEPS), _MEAN * batch / (seen + batch))
+            eta_w = np.minimum(rate, 0.5) / (2.0 * (settings.lam or 1.0))
+        state = loop.start(design.parameters(self.weights, self.shift), tuple(g.W for g in self.groups))
+        loop.advance(state, np.arange(n), eta, eta_w)
+        if not state.finite():
+            raise FermiError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
+        self.weights, self.shift = design.coefficients(loop.theta(state))
+        for groups, W in zip(self.groups, loop.duals(state), strict=True):
+            groups.W = W
+        self.steps += len(number)
+
+    def make_room(self, classes: Sequence[Any], conditions: Sequence[Any], labels: Sequence[Sequence[str]]) -> None:
+        """Add classes, conditions and groups never met before; what is known keeps its parameters."""
+        known = self.classes
+        self.classes = sorted({*known, *classes}, key=sort_key)
+        moved = positions(known, self.classes)
+        if self.classes != known:
+            self._add_classes(known, moved)
+        old, self.condition_names = self.condition_names, sorted({*self.condition_names, *conditions}, key=sort_key)
+        Z, m = len(self.condition_names), len(self.classes)
+        if not self.groups:
+            self.groups = [
+                Groups((), np.zeros((len(old), 0)), np.zeros((len(old), 0, len(known))), np.zeros((len(old), 0)))
+                for _ in labels
+            ]
+        for groups, names in zip(self.groups, labels, strict=True):
+            merged = label_order([*groups.labels, *names])
+            groups.grow(merged, positions(old, self.condition_names), Z, moved, m)
+
+    def declare(self, prior: Floats | None) -> None:
+        """The groups known now are all there are, with this prior in every condition, or one of its own in each."""
+        (groups,) = self.groups
+        groups.declared = True
+        if prior is not None:
+            if len(prior) not in (1, len(self.condition_names)):
+                raise bad_argument("groups", f"has {len(prior)} shares each", f"one, or {len(self.condition_names)}")
+            groups.given = True
+            groups.prior = np.broadcast_to(prior, groups.prior.shape).copy()
+
+    def _add_classes(self, known: list[Any], moved: list[int]) -> None:
+        """Rows for new classes, zero at first. Two classes share one row, that of the second."""
+        full, shift = self.weights, self.shift
+        if len(known) == 2:
+            full, shift = np.vstack([0.0 * full, full]), np.append(0.0 * shift, shift)
+        m = len(self.classes)
+        weights, intercepts = np.zeros((m, full.shape[1])), np.zeros(m)
+        if known:
+            weights[moved], intercepts[moved] = full, shift
+        self.weights, self.shift = (weights[1:], intercepts[1:]) if m == 2 else (weights, intercepts)
+        self.design = replace(self.design, n_classes=m)
+
+    def coded(self, problem: Problem) -> Problem:
+        """A chunk with its own conditions and groups translated to those of the whole stream."""
+        conditions = np.append(np.array(positions(problem.condition_names, self.condition_names), dtype=np.int64), -1)
+        attributes = []
+        for attribute, groups in zip(problem.attributes, self.groups, strict=True):
+            at = np.append(np.array(positions(attribute.labels, groups.labels), dtype=np.int64), -1)
+            attributes.append(Attribute(groups.labels, at[attribute.codes]))
+        return replace(
+            problem,
+            conditions=conditions[problem.conditions],
+            condition_names=tuple(self.condition_names),
+            attributes=tuple(attributes),
+        )
+
+    @classmethod
+    def after(cls, fit: Fit, design: Design, problem: Problem, classes: Sequence[Any]) -> Online:
+        """As if the rows of a fit had come in a stream."""
+        model = cls(design.X.shape[1])
+        labels = [attribute.labels for attribute in problem.attributes]
+        model.make_room(classes, problem.condition_names, labels)
+        model._count(model.coded(problem))
+        model.weights, model.shift = fit.weights, fit.shift
+        for groups, W in zip(model.groups, fit.duals or (), strict=False):
+            groups.renew_prior()
+            groups.W = W
+        model.moments = Moments.of(design, float((problem.weight * problem.class_weight[problem.target]).sum()))
+        return model

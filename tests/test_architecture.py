@@ -22,7 +22,7 @@ STOREYS = [
     ["datasets"],
     ["classifier"],
     ["partial"],
-    ["online", "selection"],
+    ["advice", "online", "selection"],
     ["training"],
     ["theory"],
     ["moments"],

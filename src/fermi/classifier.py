@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 
-from fermi.errors import ConstantPredictionWarning, UnfairTrainingWarning, bad_argument
+from fermi import advice
+from fermi.errors import bad_argument
 from fermi.features import as_labels, known_target, read_features, read_target
 from fermi.linear import LinearPredictions
 from fermi.online import Online
@@ -21,8 +20,6 @@ from fermi.progress import Progress
 from fermi.selection import choose_lam
 from fermi.settings import Settings, generator
 from fermi.training import Fit, Trainer
-
-_UNSETTLED = 0.01  # dual gap over objective
 
 
 class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -180,8 +177,8 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
         problem, classes = self._read(X, y, sensitive_features, sample_weight, settings)
         held_out = None if eval_set is None else self._read_held_out(eval_set, classes, settings)
         if not problem.attributes:
-            _warn_of_unfairness()
-        problem.warn_of_single_rows()
+            advice.plain_model()
+        advice.small_groups(problem)
         rng = generator(self.random_state)
         start = self._last_fit(problem, classes)
         trainer = Trainer(problem, settings)
@@ -191,7 +188,8 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
         self.lam_, self.lam_path_ = lam, path
         self._keep(fit, problem, classes)
         self._stream = Online.after(fit, trainer.design, problem, classes.tolist())
-        self._warn(fit, problem, settings)
+        advice.convergence(fit, settings)
+        advice.constant_predictions(fit, problem, lam, classes.tolist())
         return self
 
     def partial_fit(
@@ -225,7 +223,7 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
         settings = Settings.read(self)
         source = Source(X, y, sensitive_features, sample_weight)
         if sensitive_features is None:
-            _warn_of_unfairness()
+            advice.plain_model()
         # A copy: a chunk that fails halfway leaves the model as it was.
         online, problem = read_chunk(self, source, classes, groups, copy.deepcopy(self._stream), settings)
         entry = online.learn(problem, settings)
@@ -282,41 +280,6 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
         self.dual_ = np.concatenate([empty, *(fit.duals or ())], axis=1)
         self.n_iter_, self.history_ = max(fit.n_iter, 1), fit.history
 
-    def _warn(self, fit: Fit, problem: Problem, settings: Settings) -> None:
-        """Say what the user must know about the model."""
-        last = fit.history[-1] if fit.history else {"grad_norm": 0.0, "dual_gap": 0.0, "objective": 1.0}
-        if settings.solver == "lbfgs" and not fit.converged and settings.tol > 0:
-            _warn_of_convergence(
-                f"lbfgs stopped after {fit.n_iter} iterations with a gradient of {last['grad_norm']:.1e}, above "
-                f"tol={settings.tol:g}: raise `max_iter` or `tol`."
-            )
-        elif last["dual_gap"] > _UNSETTLED * abs(last["objective"]):
-            _warn_of_convergence(
-                f"{settings.solver} has not settled after {fit.n_iter} passes (dual gap {last['dual_gap']:.2g}, "
-                f"objective {last['objective']:.3g}): raise `max_iter` or `batch_size`, or use solver='lbfgs'."
-            )
-        fair = problem.attributes and self.lam_ > 0
-        if fair and len(np.unique(fit.predict(problem.X))) == 1:
-            label = self.classes_.tolist()[fit.predict(problem.X[:1])[0]]
-            warnings.warn(
-                f"Every training row is predicted as {label!r}: the fairness term with λ = {self.lam_:.4g} has made "
-                "the predictions constant; a smaller λ keeps them apart.",
-                ConstantPredictionWarning,
-                stacklevel=3,
-            )
-
 
 def _groups(problem: Problem) -> tuple[str, ...]:
     return tuple(label for attribute in problem.attributes for label in attribute.labels)
-
-
-def _warn_of_unfairness() -> None:
-    warnings.warn(
-        "No `sensitive_features`: this trains a plain model, without its fairness term.",
-        UnfairTrainingWarning,
-        stacklevel=3,
-    )
-
-
-def _warn_of_convergence(text: str) -> None:
-    warnings.warn(text, ConvergenceWarning, stacklevel=4)

@@ -27,7 +27,7 @@ class Moments:
     @classmethod
     def empty(cls, width: int) -> Moments:
         """Of no rows."""
-        return cls(0.0, *np.zeros((2, width)), np.full(width, np.inf), np.full(width, -np.inf))
+        return cls(0.0, np.zeros(width), np.zeros(width), np.full(width, np.inf), np.full(width, -np.inf))
 
     @classmethod
     def of(cls, design: Design, weight: float) -> Moments:

@@ -60,7 +60,7 @@ class Term:
         Z, k = self.prior.shape
         table = np.zeros((1 + Z * k, F.shape[1]))
         _kernels.add_probabilities(_NONE, 0, 0, self.cells, -1, F, self.share, np.inf, table)
-        laws: Floats = table[1:].reshape(Z, k, -1) / formula.nonzero(self.p_z)[:, None, None]
+        laws: Floats = table[1:].reshape(Z, k, F.shape[1]) / formula.nonzero(self.p_z)[:, None, None]
         return laws
 
     def ermi(self, laws: Floats) -> float:

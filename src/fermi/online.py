@@ -31,33 +31,40 @@ from fermi.solvers.solution import Record
 from fermi.training import Fit
 
 _GROWTH = 1.5
-_FULL_STEPS = 10_000  # rows, after which steps shrink like 1/√rows
-_MEAN = 1.0
+_FEW = 64  # rows, up to which every step renews: the scale of fewer may be far off
+_FULL_STEPS = 1_000  # rows, after which steps shrink
+_RECENT = 4.0
+_EXPLODED = 100.0  # times the objective of a model that knows nothing
+_POWER = 2.0 / 3.0
 _ENDLESS = 1 << 60
 
 
 @dataclass(eq=False)
 class Groups:
-    """The groups of one term: labels, the weight of each (condition, group), W, and the prior in use."""
+    """The groups of one term: labels, the weight of each (condition, group), W; the prior and the weights in use."""
 
     labels: tuple[str, ...]
     table: Floats
     W: Floats
     prior: Floats
+    used: Floats
     declared: bool = False
     given: bool = False  # the prior
 
     def grow(self, labels: Sequence[str], conditions: list[int], Z: int, classes: list[int], m: int) -> None:
         """Make room for new groups, conditions and classes; each old one moves to its place among them."""
         groups = positions(self.labels, labels)
-        table, prior, W = (np.zeros((Z, len(labels), *rest)) for rest in ((), (), (m,)))
-        table[np.ix_(conditions, groups)] = self.table
-        prior[np.ix_(conditions, groups)] = self.prior
+        for name in ("table", "prior", "used"):
+            wider = np.zeros((Z, len(labels)))
+            wider[np.ix_(conditions, groups)] = getattr(self, name)
+            setattr(self, name, wider)
+        W = np.zeros((Z, len(labels), m))
         W[np.ix_(conditions, groups, classes)] = self.W
-        self.labels, self.table, self.prior, self.W = tuple(labels), table, prior, W
+        self.labels, self.W = tuple(labels), W
 
     def renew_prior(self) -> None:
         """Take the prior from the rows seen; W = P_s^{-1/2} P P_ŷ^{-1} moves with it."""
+        self.used = self.table.copy()
         if not self.given:
             old, self.prior = self.prior, self.table / nonzero(self.table.sum(axis=1, keepdims=True))
             self.W *= np.sqrt(old / nonzero(self.prior))[:, :, None]
@@ -68,9 +75,9 @@ class Groups:
         counted = (problem.conditions >= 0) & (codes >= 0)
         cells = np.where(counted, problem.conditions * k + codes, -1)
         cells[counted & (np.append(self.prior.ravel(), 0.0)[cells] == 0.0)] = -1
-        total = self.table.sum()
+        total = self.used.sum()
         share = np.where(cells >= 0, problem.weight, 0.0) * (rows / (nonzero(total) * len(codes)))
-        return Term(cells, share, self.table.sum(axis=1) / nonzero(total), self.prior)
+        return Term(cells, share, self.used.sum(axis=1) / nonzero(total), self.prior)
 
 
 class Online:
@@ -82,9 +89,9 @@ class Online:
         self.groups: list[Groups] = []
         self.weights, self.shift = np.zeros((0, width)), np.zeros(0)
         self.moments = Moments.empty(width)
-        self.design = Design(np.zeros((0, width)), *np.zeros((1, width)), np.ones(width), True, 2, np.zeros(width))
+        self.design = self.moments.design(intercept=True, n_classes=2)
         self.loss_weight = 0.0
-        self.rows = self.steps = 0
+        self.rows = self.taken = self.steps = 0  # rows counted, rows trained on, steps
         self.renewal = 0
         self.frozen = (0, 0.0)  # rows and their weight in the loss at the last renewal
 
@@ -105,6 +112,8 @@ class Online:
         design, objective = self._model(problem, settings)
         theta = design.parameters(self.weights, self.shift)
         found = record(design, objective, theta, tuple(g.W for g in self.groups), settings.l2)
+        if not found["objective"] <= _EXPLODED * np.log(len(self.classes)):  # NaN too
+            raise FermiError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
         return {"step": self.steps, "seconds": time.perf_counter() - began, **found}
 
     def _count(self, part: Problem) -> None:
@@ -124,7 +133,7 @@ class Online:
         for groups in self.groups:
             groups.renew_prior()
         self.frozen = (self.rows, self.loss_weight)
-        self.renewal = max(self.rows + 1, int(self.rows * _GROWTH))
+        self.renewal = self.rows if self.rows < _FEW else int(self.rows * _GROWTH)
 
     def _model(self, part: Problem, settings: Settings) -> tuple[Design, FairObjective]:
         rows, total = self.frozen
@@ -140,26 +149,37 @@ class Online:
         batch = min(batch, n)
         radius = np.inf if settings.radius is None else float(settings.radius)
         loop = Loop(design, objective, l2=settings.l2, batch=batch, radius=radius, averaged=False)
-        number = np.arange(self.steps + 1, self.steps + 1 + -(-n // batch))
+        eta, eta_w = self._sizes(design, objective, settings, batch, -(-n // batch))
+        state = loop.start(design.parameters(self.weights, self.shift), tuple(g.W for g in self.groups))
+        loop.advance(state, np.arange(n), eta, eta_w)
+        self.weights, self.shift = design.coefficients(loop.theta(state))
+        for groups, W in zip(self.groups, loop.duals(state), strict=True):
+            groups.W = W
+        self.steps += len(eta)
+        self.taken += n
+
+    def _sizes(
+        self, design: Design, objective: FairObjective, settings: Settings, batch: int, count: int
+    ) -> tuple[Floats, Floats]:
+        """Step sizes of the next steps.
+
+        Without a last step to fall towards, automatic ones shrink like rows^(-2/3); θ's are smaller where λ is large.
+        W is at first a mean over the rows so far, the later ones counting more, which finds its place soonest.
+        """
+        number = np.arange(self.steps + 1, self.steps + 1 + count)
         steps = sgda.make_steps(
             settings.eta_theta, settings.eta_w, design=design, objective=objective, batch=batch, total=_ENDLESS
         )
         eta, eta_w = steps.eta(number), steps.eta_w(number)
-        seen = self.rows - n + batch * np.arange(1, len(number) + 1)
+        seen = self.taken + batch * np.arange(1, count + 1)
+        fall = 1.0 / (1.0 + seen / (_FULL_STEPS * np.sqrt(batch))) ** _POWER
         if settings.eta_theta == "auto":
-            eta = eta / np.sqrt(1.0 + seen / _FULL_STEPS)
+            eta = eta * fall / (1.0 + settings.lam / 2.0)
         if settings.eta_w == "auto":
-            # At first W is a mean over all rows so far, which finds its place soonest.
-            rate = np.maximum(2.0 * (settings.lam or 1.0) * eta_w / np.sqrt(1.0 + seen / _FULL_STEPS), _MEAN * batch / (seen + batch))
-            eta_w = np.minimum(rate, 0.5) / (2.0 * (settings.lam or 1.0))
-        state = loop.start(design.parameters(self.weights, self.shift), tuple(g.W for g in self.groups))
-        loop.advance(state, np.arange(n), eta, eta_w)
-        if not state.finite():
-            raise FermiError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
-        self.weights, self.shift = design.coefficients(loop.theta(state))
-        for groups, W in zip(self.groups, loop.duals(state), strict=True):
-            groups.W = W
-        self.steps += len(number)
+            # eta_w moves W as a mean does that gives new rows the weight 2 λ eta_w.
+            twice = 2.0 * (settings.lam or 1.0)
+            eta_w = np.clip(_RECENT * batch / (seen + batch), twice * eta_w * fall, 0.5) / twice
+        return eta, eta_w
 
     def make_room(self, classes: Sequence[Any], conditions: Sequence[Any], labels: Sequence[Sequence[str]]) -> None:
         """Add classes, conditions and groups never met before; what is known keeps its parameters."""
@@ -171,10 +191,8 @@ class Online:
         old, self.condition_names = self.condition_names, sorted({*self.condition_names, *conditions}, key=sort_key)
         Z, m = len(self.condition_names), len(self.classes)
         if not self.groups:
-            self.groups = [
-                Groups((), np.zeros((len(old), 0)), np.zeros((len(old), 0, len(known))), np.zeros((len(old), 0)))
-                for _ in labels
-            ]
+            empty = np.zeros((len(old), 0))
+            self.groups = [Groups((), empty, np.zeros((*empty.shape, len(known))), empty, empty) for _ in labels]
         for groups, names in zip(self.groups, labels, strict=True):
             merged = label_order([*groups.labels, *names])
             groups.grow(merged, positions(old, self.condition_names), Z, moved, m)
@@ -222,7 +240,7 @@ class Online:
         labels = [attribute.labels for attribute in problem.attributes]
         model.make_room(classes, problem.condition_names, labels)
         model._count(model.coded(problem))
-        model.weights, model.shift = fit.weights, fit.shift
+        model.weights, model.shift, model.taken = fit.weights, fit.shift, model.rows
         for groups, W in zip(model.groups, fit.duals or (), strict=False):
             groups.renew_prior()
             groups.W = W

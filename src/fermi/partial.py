@@ -28,8 +28,9 @@ def read_chunk(
     known = _classes(labels, classes, model, settings)
     target = known_target(labels, as_labels(known, labels.dtype), "y")
     problem = read_problem(
-        source, matrix, labels, target, known, estimator.class_weight, settings.fairness, settings.attributes
-    )
+        source, matrix, labels, target, known, estimator.class_weight, settings.fairness, settings.attributes,
+        known=False,
+    )  # fmt: skip
     names = [attribute.labels for attribute in problem.attributes]
     if online is not None and len(names) != len(model.groups):
         raise bad_argument(ARGUMENT, "has other columns than before, or is missing", "the same columns in every chunk")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 
 from fermi._kernels import Floats, Ints
 from fermi.columns import check_rows, read_columns, row_index
-from fermi.errors import SmallGroupWarning, bad_argument, listed
+from fermi.errors import bad_argument, listed
 from fermi.groups import ARGUMENT, GroupEncoder
 from fermi.inputs import read_weight
 from fermi.notions import Notion
@@ -26,8 +25,8 @@ class Attribute(NamedTuple):
     codes: Ints
 
     @classmethod
-    def read(cls, sensitive_features: Any, attributes: str) -> tuple[Attribute, ...]:
-        """One for the combinations of all columns, or one per column."""
+    def read(cls, sensitive_features: Any, attributes: str, *, known: bool = True) -> tuple[Attribute, ...]:
+        """One for the combinations of all columns, or one per column; some group must be `known` in each."""
         if sensitive_features is None:
             return ()
         columns = read_columns(sensitive_features, ARGUMENT)
@@ -39,7 +38,7 @@ class Attribute(NamedTuple):
         for part in parts:
             encoder = GroupEncoder()
             codes = encoder.fit_transform(part)
-            if not encoder.groups_:
+            if known and not encoder.groups_:
                 name = ARGUMENT if len(parts) == 1 else f"{ARGUMENT}[{next(iter(part))!r}]"
                 raise bad_argument(name, "is unknown in every row", "a known group in at least one")
             found.append(cls(encoder.groups_, codes))
@@ -119,20 +118,6 @@ class Problem:
             strata = np.unique(strata * (len(attribute.labels) + 1) + attribute.codes, return_inverse=True)[1]
         return strata
 
-    def warn_of_single_rows(self) -> None:
-        """Say which groups consist of one row."""
-        for labels, codes in self.attributes:
-            counts = np.bincount(codes[codes >= 0], minlength=len(labels))
-            single = [labels[s] for s in np.flatnonzero(counts == 1)]
-            if single:
-                warnings.warn(
-                    f"{len(single)} of the {len(labels)} groups have a single row ({listed(single, limit=2)}): their "
-                    "rates cannot be estimated, so the fairness term fits noise; merge them, or use "
-                    "attributes='each'.",
-                    SmallGroupWarning,
-                    stacklevel=4,
-                )
-
 
 class Source(NamedTuple):
     """What the caller passed, as it came: for its indexes."""
@@ -152,6 +137,8 @@ def read_problem(
     class_weight: Any,
     notion: Notion,
     attributes: str,
+    *,
+    known: bool = True,
 ) -> Problem:
     """Check that all columns are about the same rows, and code them.
 
@@ -180,7 +167,7 @@ def read_problem(
         conditions.dense(),
         class_weights(class_weight, classes, target, weight),
         tuple(conditions.values_of),
-        Attribute.read(sensitive, attributes),
+        Attribute.read(sensitive, attributes, known=known),
     )
 
 

@@ -54,7 +54,7 @@ class Cells:
         """W of each term, Z × k × m, from one row per cell."""
         duals, first = [], 0
         for Z, k in self.shapes:
-            duals.append(W[first : first + Z * k].reshape(Z, k, -1))
+            duals.append(W[first : first + Z * k].reshape(Z, k, W.shape[1]))
             first += Z * k
         return tuple(duals)
 

@@ -1,0 +1,67 @@
+"""What a user must know about a model that was trained, as warnings."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from fermi.errors import ConstantPredictionWarning, SmallGroupWarning, UnfairTrainingWarning, listed
+from fermi.problem import Problem
+from fermi.settings import Settings
+from fermi.training import Fit
+
+_UNSETTLED = 0.01  # dual gap over objective
+
+
+def _warn(text: str, category: type[Warning]) -> None:
+    warnings.warn(text, category, stacklevel=4)  # the line that called `fit`
+
+
+def plain_model() -> None:
+    """There is no fairness term."""
+    _warn("No `sensitive_features`: this trains a plain model, without its fairness term.", UnfairTrainingWarning)
+
+
+def small_groups(problem: Problem) -> None:
+    """Some groups consist of one row."""
+    for labels, codes in problem.attributes:
+        counts = np.bincount(codes[codes >= 0], minlength=len(labels))
+        single = [labels[s] for s in np.flatnonzero(counts == 1)]
+        if single:
+            _warn(
+                f"{len(single)} of the {len(labels)} groups have a single row ({listed(single, limit=2)}): their rates "
+                "cannot be estimated, so the fairness term fits noise; merge them, or use attributes='each'.",
+                SmallGroupWarning,
+            )
+
+
+def convergence(fit: Fit, settings: Settings) -> None:
+    """The solver has stopped short."""
+    last = fit.history[-1]
+    if settings.solver == "lbfgs" and not fit.converged and settings.tol > 0:
+        _warn(
+            f"lbfgs stopped after {fit.n_iter} iterations with a gradient of {last['grad_norm']:.1e}, above "
+            f"tol={settings.tol:g}: raise `max_iter` or `tol`.",
+            ConvergenceWarning,
+        )
+    elif last["dual_gap"] > _UNSETTLED * abs(last["objective"]):
+        _warn(
+            f"{settings.solver} has not settled after {fit.n_iter} passes (dual gap {last['dual_gap']:.2g}, objective "
+            f"{last['objective']:.3g}): raise `max_iter` or `batch_size`, or use solver='lbfgs'.",
+            ConvergenceWarning,
+        )
+
+
+def constant_predictions(fit: Fit, problem: Problem, lam: float, classes: list[Any]) -> None:
+    """The fairness term has made all predictions the same."""
+    if problem.attributes and lam > 0:
+        predicted = np.unique(fit.predict(problem.X))
+        if len(predicted) == 1:
+            _warn(
+                f"Every training row is predicted as {classes[predicted[0]]!r}: the fairness term with λ = {lam:.4g} "
+                "has made the predictions constant; a smaller λ keeps them apart.",
+                ConstantPredictionWarning,
+            )

@@ -23,11 +23,11 @@ from fermi.moments import Moments
 from fermi.objective import FairObjective, Term
 from fermi.problem import Attribute, Problem
 from fermi.settings import Settings
-from fermi.solvers import sgda
 from fermi.solvers._loop import Loop
 from fermi.solvers.design import Design
 from fermi.solvers.history import record
 from fermi.solvers.solution import Record
+from fermi.solvers.step_sizes import sizes_of, untuned
 from fermi.training import Fit
 
 _GROWTH = 1.5
@@ -36,7 +36,6 @@ _FULL_STEPS = 1_000  # rows, after which steps shrink
 _RECENT = 4.0
 _EXPLODED = 100.0  # times the objective of a model that knows nothing
 _POWER = 2.0 / 3.0
-_ENDLESS = 1 << 60
 
 
 @dataclass(eq=False)
@@ -167,19 +166,16 @@ class Online:
         W is at first a mean over the rows so far, the later ones counting more, which finds its place soonest.
         """
         number = np.arange(self.steps + 1, self.steps + 1 + count)
-        steps = sgda.make_steps(
-            settings.eta_theta, settings.eta_w, design=design, objective=objective, batch=batch, total=_ENDLESS
-        )
-        eta, eta_w = steps.eta(number), steps.eta_w(number)
         seen = self.taken + batch * np.arange(1, count + 1)
-        fall = 1.0 / (1.0 + seen / (_FULL_STEPS * np.sqrt(batch))) ** _POWER
-        if settings.eta_theta == "auto":
-            eta = eta * fall / (1.0 + settings.lam / 2.0)
-        if settings.eta_w == "auto":
-            # eta_w moves W as a mean does that gives new rows the weight 2 λ eta_w.
-            twice = 2.0 * (settings.lam or 1.0)
-            eta_w = np.clip(_RECENT * batch / (seen + batch), twice * eta_w * fall, 0.5) / twice
-        return eta, eta_w
+        fall = (1.0 + seen / (_FULL_STEPS * np.sqrt(batch))) ** -_POWER
+        eta, rate = untuned(design, objective, batch)
+        automatic = eta * fall / (1.0 + settings.lam / 2.0)
+        # eta_w moves W as a mean does that gives new rows the weight 2 λ eta_w.
+        automatic_w = np.clip(_RECENT * batch / (seen + batch), rate * fall, 0.5) / (2.0 * (settings.lam or 1.0))
+        return (
+            sizes_of("eta_theta", settings.eta_theta, lambda step: automatic)(number),
+            sizes_of("eta_w", settings.eta_w, lambda step: automatic_w)(number),
+        )
 
     def make_room(self, classes: Sequence[Any], conditions: Sequence[Any], labels: Sequence[Sequence[str]]) -> None:
         """Add classes, conditions and groups never met before; what is known keeps its parameters."""

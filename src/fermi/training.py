@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -82,7 +83,7 @@ class Trainer:
     def _sgda(self, objective: FairObjective, theta: Floats, duals: Any, rng: Any, report: Report) -> Solution:
         own, n = self.settings, len(self.problem.target)
         batch = own.batch(n, _BATCH)
-        epochs = own.max_iter or passes(n, batch)
+        epochs = own.max_iter or passes(n, batch, objective.lam)
         eta_theta, eta_w, radius = self._resolved(objective, batch)
         steps = sgda.make_steps(
             eta_theta, eta_w, design=self.design, objective=objective, batch=batch, total=epochs * -(-n // batch)
@@ -118,6 +119,7 @@ class Trainer:
         return eta_theta, eta_w, radius
 
 
-def passes(n: int, batch: int) -> int:
-    """How many passes do, untuned: enough rows for small data, enough steps for large batches."""
-    return max(_PASSES, -(-_ENOUGH_ROWS // n), -(-_ENOUGH_STEPS * batch // n))
+def passes(n: int, batch: int, lam: float) -> int:
+    """How many passes do, untuned: enough rows for small data, enough steps for large batches, more for large λ."""
+    enough = max(_PASSES, -(-_ENOUGH_ROWS // n), -(-_ENOUGH_STEPS * batch // n))
+    return round(enough * min(max(1.0, math.sqrt(lam / 20.0)), 8.0))

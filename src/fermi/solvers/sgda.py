@@ -31,7 +31,9 @@ __all__ = ["Record", "Solution", "Steps", "automatic", "constant", "linear", "ma
 
 Output = Literal["last", "average", "random"]
 
-_EXPLODED = 10.0  # times the objective at the start, or at θ = 0 where that is more
+# Times the loss at the start, or at θ = 0 where that is more. Not the objective: ERMI is bounded, and on the way to
+# fairness a large λ makes the whole large.
+_EXPLODED = 10.0
 _RESTARTS = 3
 # A record reads X twice, a pass once: with these two a history takes a fifth of the time at most.
 _PASSES_PER_RECORD = 5
@@ -109,7 +111,7 @@ class _Run:
             if done % every == 0 or done == self.epochs:
                 with np.errstate(over="ignore", invalid="ignore"):
                     record = self.record(loop.theta(state), loop.duals(state))
-                if not record["objective"] <= limit:
+                if not record["loss"] <= limit:
                     return None
                 self.report({"step": state.taken, "seconds": time.perf_counter() - began, **record})
                 converged = not self.draws and self.tol > 0.0 and record["grad_norm"] <= self.tol

@@ -24,6 +24,7 @@ STOREYS = [
     ["partial"],
     ["advice", "online", "selection"],
     ["training"],
+    ["overseer"],
     ["theory"],
     ["moments"],
     ["solvers", "search"],
@@ -36,7 +37,7 @@ STOREYS = [
     ["groups"],
     ["encoding"],
     ["codes", "columns"],
-    ["formulas", "errors", "progress", "_optional", "_jit", "_kernels", "_parallel"],
+    ["formulas", "errors", "progress", "checkpoint", "_optional", "_jit", "_kernels", "_parallel"],
 ]
 FLOOR = {name: level for level, storey in enumerate(STOREYS) for name in storey}
 

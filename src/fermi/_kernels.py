@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from fermi._jit import compiled
+from fermi._jit import compiled, compiled_reordered
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -115,3 +117,24 @@ def add_tilt(F: Floats, cells: Ints, costs: Floats, share: Floats, lam: float, g
                 charge += F[i, j] * costs[c, j]
             for j in range(F.shape[1]):
                 gradient[i, j] += lam * share[i] * F[i, j] * (costs[c, j] - charge)
+
+
+@compiled_reordered
+def column_sums(X: NDArray[Any], weight: Floats, near: Floats, first: Floats, second: Floats) -> None:
+    """first_j += Σ w_i (x_ij − near_j) and second_j += Σ w_i (x_ij − near_j)², in the order of X's memory."""
+    n, d = X.shape
+    if X.strides[0] >= X.strides[1]:
+        for i in range(n):
+            for j in range(d):
+                away = X[i, j] - near[j]
+                first[j] += weight[i] * away
+                second[j] += weight[i] * away * away
+    else:
+        for j in range(d):
+            total, squares = 0.0, 0.0
+            for i in range(n):
+                away = X[i, j] - near[j]
+                total += weight[i] * away
+                squares += weight[i] * away * away
+            first[j] += total
+            second[j] += squares

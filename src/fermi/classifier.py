@@ -67,7 +67,8 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
     warm_start : bool
         Start from the coefficients of the last fit.
     checkpoint : path, optional
-        Save the state of a long fit here, and go on from there when `fit` is called again.
+        Save the state of a long fit here, and go on from there when the same `fit` is called again. The file goes
+        when the fit is done.
     random_state : int, Generator or RandomState, optional
         Seed of the order of rows and of held-out rows.
     verbose : int
@@ -166,7 +167,8 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
         sample_weight : (n,) numbers, optional
             Weighs the loss and the group statistics alike; integer weights equal repeated rows.
         eval_set : (X, y, sensitive), optional
-            Rows on which `max_violation` is judged, instead of rows held out of these.
+            Rows on which `max_violation` is judged, instead of rows held out of these; without `max_violation`,
+            training stops early when the objective on them no longer falls.
 
         Returns
         -------
@@ -184,7 +186,8 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
         trainer = Trainer(problem, settings)
         with Progress(settings.verbose > 0) as progress:
             lam, path = choose_lam(trainer, settings, held_out, rng, progress)
-            fit = trainer.fit(lam, rng, start, progress.record)
+            judges = held_out if settings.max_violation is None else None
+            fit = trainer.fit(lam, rng, start, progress.record, held_out=judges, saving=True)
         self.lam_, self.lam_path_ = lam, path
         self._keep(fit, problem, classes)
         self._stream = Online.after(fit, trainer.design, problem, classes.tolist())

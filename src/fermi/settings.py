@@ -113,6 +113,8 @@ class Settings:
                 raise bad_argument(
                     name, f"is {value!r}, which solver={self.solver!r} does not use", "its default, or solver='sgda'"
                 )
+        if self.checkpoint is not None and self.output != "last":
+            raise bad_argument("checkpoint", f"is given with output={self.output!r}", "output='last', or None")
         for name in ("eta_theta", "eta_w"):
             if self.solver == "sreda" and callable(getattr(self, name)):
                 raise bad_argument(name, "is a function, which solver='sreda' does not take", "a number")

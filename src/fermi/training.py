@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fermi import theory
 from fermi._kernels import Floats
+from fermi.checkpoint import Checkpoint, fingerprint
 from fermi.errors import bad_argument
 from fermi.objective import FairObjective
+from fermi.overseer import Overseer
 from fermi.problem import Problem
 from fermi.settings import Settings
 from fermi.solvers import lbfgs, sgda, sreda
 from fermi.solvers.design import Design
-from fermi.solvers.solution import Record, Solution
+from fermi.solvers.solution import Record, Solution, Watch
 
 _BATCH = 64
 _ITERATIONS = 1000
@@ -48,6 +51,14 @@ class Fit(NamedTuple):
         return (logits[:, 0] > 0).astype(np.int64) if logits.shape[1] == 1 else logits.argmax(axis=1)
 
 
+class Start(NamedTuple):
+    """Where a solver begins: θ, W of each term or zero, and the passes already made."""
+
+    theta: Floats
+    duals: tuple[Floats, ...] | None
+    passes: int
+
+
 class Trainer:
     """Fits one problem at any λ, from any start."""
 
@@ -57,30 +68,60 @@ class Trainer:
             problem.X, problem.loss_weight, intercept=settings.fit_intercept, n_classes=problem.n_classes
         )
 
-    def fit(self, lam: float, rng: np.random.Generator, start: Fit | None = None, report: Report | None = None) -> Fit:
-        """Minimise loss + λ Σ ERMI + ½ l2 ‖weights‖²."""
+    def fit(
+        self,
+        lam: float,
+        rng: np.random.Generator,
+        start: Fit | None = None,
+        report: Report = lambda entry: None,
+        *,
+        held_out: Problem | None = None,
+        saving: bool = False,
+    ) -> Fit:
+        """Minimise loss + λ Σ ERMI + ½ l2 ‖weights‖², from `start` or from the checkpoint if `saving` finds one.
+
+        Training stops early when the objective on the rows held out has not fallen for some records.
+        """
         history: list[Record] = []
 
         def record(entry: Record) -> None:
             history.append(entry)
-            if report is not None:
-                report(entry)
+            report(entry)
 
-        theta, duals = np.zeros(self.design.shape), None
+        objective = self.problem.objective(lam)
+        begin = Start(np.zeros(self.design.shape), None, 0)
         if start is not None:
-            theta, duals = self.design.parameters(start.weights, start.shift), start.duals
+            begin = Start(self.design.parameters(start.weights, start.shift), start.duals, 0)
+        file = self._checkpoint(lam) if saving else None
+        saved = None if file is None else file.load()
+        if saved is not None:
+            begin = Start(saved.theta, saved.duals or None, saved.passes)
+            rng.bit_generator.state = saved.random
+        watch = Overseer(self.design, file, rng, held_out, lam)
         solve = {"lbfgs": self._lbfgs, "sgda": self._sgda, "sreda": self._sreda}[self.settings.solver]
-        solution = solve(self.problem.objective(lam), theta, duals, rng, record)
+        solution = watch.choose(solve(objective, begin, rng, record, watch), objective)
+        if file is not None:
+            file.remove()
         weights, shift = self.design.coefficients(solution.theta)
         return Fit(weights, shift, solution.duals, history, solution.converged, solution.n_iter)
 
-    def _lbfgs(self, objective: FairObjective, theta: Floats, duals: Any, rng: Any, report: Report) -> Solution:
+    def _checkpoint(self, lam: float) -> Checkpoint | None:
+        """The file of this very fit: the same rows, options and λ."""
+        own, problem = self.settings, self.problem
+        if own.checkpoint is None:
+            return None
+        parts = (problem.target, problem.weight, problem.conditions, *(a.codes for a in problem.attributes))
+        seen = (problem.X.shape, self.design.centre, self.design.mean_square)
+        return Checkpoint(own.checkpoint, fingerprint(replace(own, checkpoint=None, verbose=0), lam, *seen, *parts))
+
+    def _lbfgs(self, objective: FairObjective, begin: Start, rng: Any, report: Report, watch: Watch) -> Solution:
         own = self.settings
         return lbfgs.solve(
-            self.design, objective, theta, l2=own.l2, max_iter=own.max_iter or _ITERATIONS, tol=own.tol, report=report
-        )
+            self.design, objective, begin.theta, l2=own.l2, max_iter=own.max_iter or _ITERATIONS, tol=own.tol,
+            report=report, watch=watch,
+        )  # fmt: skip
 
-    def _sgda(self, objective: FairObjective, theta: Floats, duals: Any, rng: Any, report: Report) -> Solution:
+    def _sgda(self, objective: FairObjective, begin: Start, rng: Any, report: Report, watch: Watch) -> Solution:
         own, n = self.settings, len(self.problem.target)
         batch = own.batch(n, _BATCH)
         epochs = own.max_iter or passes(n, batch, objective.lam)
@@ -89,19 +130,19 @@ class Trainer:
             eta_theta, eta_w, design=self.design, objective=objective, batch=batch, total=epochs * -(-n // batch)
         )
         return sgda.solve(
-            self.design, objective, theta, l2=own.l2, batch=batch, epochs=epochs, tol=own.tol, steps=steps, rng=rng,
-            radius=radius, output=own.output, replace="theory" in (own.eta_theta, own.eta_w), duals=duals,
-            report=report,
+            self.design, objective, begin.theta, l2=own.l2, batch=batch, epochs=epochs, tol=own.tol, steps=steps,
+            rng=rng, radius=radius, output=own.output, replace="theory" in (own.eta_theta, own.eta_w), duals=begin.duals,
+            done=begin.passes, report=report, watch=watch,
         )  # fmt: skip
 
-    def _sreda(self, objective: FairObjective, theta: Floats, duals: Any, rng: Any, report: Report) -> Solution:
+    def _sreda(self, objective: FairObjective, begin: Start, rng: Any, report: Report, watch: Watch) -> Solution:
         own, n = self.settings, len(self.problem.target)
         batch = own.batch(n, max(1, round(n**0.5)))
         eta_theta, eta_w, radius = self._resolved(objective, batch)
         return sreda.solve(
-            self.design, objective, theta, l2=own.l2, batch=batch, epochs=own.max_iter or _PASSES, tol=own.tol,
+            self.design, objective, begin.theta, l2=own.l2, batch=batch, epochs=own.max_iter or _PASSES, tol=own.tol,
             rng=rng, radius=radius, eta_theta=None if eta_theta == "auto" else eta_theta,
-            eta_w=None if eta_w == "auto" else eta_w, duals=duals, report=report,
+            eta_w=None if eta_w == "auto" else eta_w, duals=begin.duals, report=report, watch=watch,
         )  # fmt: skip
 
     def _resolved(self, objective: FairObjective, batch: int) -> tuple[Any, Any, float]:

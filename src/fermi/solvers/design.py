@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from fermi import _kernels
 from fermi._kernels import Floats
-from fermi._parallel import chunks
 
 # A feature is divided by its standard deviation, or by a tenth of its largest deviation where that is more, so that a
 # rare category or a heavy tail does not turn single rows into giants that no step size suits.
 LARGEST = 10.0
-_PART = 1 << 20  # entries of X at a time
+_NEARBY = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +39,9 @@ class Design:
             square = np.asarray(X.multiply(X).T @ weight, dtype=np.float64).ravel()
             largest = magnitude = np.asarray(abs(X).max(axis=0).todense(), dtype=np.float64).ravel()
         else:
-            # In parts: a product of float32 columns with float64 weights would copy the whole matrix.
-            parts = list(chunks(slice(0, len(X)), max(1, _PART // X.shape[1])))
-            centre, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-            if intercept:
-                centre += sum(weight[rows] @ X[rows] for rows in parts)
-            for rows in parts:
-                square += weight[rows] @ (X[rows] - centre) ** 2
+            centre, square = column_moments(X, weight)
+            if not intercept:
+                centre, square = np.zeros_like(centre), square + centre**2
             low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
             largest = np.maximum(high - centre, centre - low)
             magnitude = np.maximum(np.abs(low), np.abs(high))
@@ -99,6 +95,14 @@ class Design:
         gradient = np.zeros_like(theta)
         gradient[: self.X.shape[1]] = l2 * weights / self.scale[:, None]
         return 0.5 * l2 * float((weights**2).sum()), gradient
+
+
+def column_moments(X: Any, weight: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of each column, for weights that sum to one, without a copy of X."""
+    near = X[:_NEARBY].mean(axis=0, dtype=np.float64)  # close to the mean, so that hardly any digit is lost below
+    first, second = np.zeros_like(near), np.zeros_like(near)
+    _kernels.column_sums(X, weight, near, first, second)
+    return near + first, np.maximum(second - first**2, 0.0)
 
 
 def scale_of(square: Floats, largest: Floats, magnitude: Floats) -> Floats:

@@ -13,7 +13,7 @@ from fermi._kernels import Floats
 from fermi.objective import FairObjective
 from fermi.solvers._threads import limited_threads
 from fermi.solvers.design import Design
-from fermi.solvers.solution import Record, Solution
+from fermi.solvers.solution import Record, Solution, Watch, never
 
 _LAST_ITERATION = 1  # SciPy's status
 _LIMITS = (1e-6, 2e-3)  # of the gradient, in double and in single precision
@@ -50,6 +50,7 @@ def solve(
     max_iter: int,
     tol: float,
     report: Callable[[Record], None],
+    watch: Watch = never,
 ) -> Solution:
     """Minimise Φ + ½ l2 ‖weights‖² from θ; converged if ‖∇‖∞ ≤ tol, or no further descent can be computed."""
     began = time.perf_counter()
@@ -60,6 +61,8 @@ def solve(
         nonlocal steps
         steps += 1
         report({"step": steps, "seconds": time.perf_counter() - began, **evaluate.record})
+        if intermediate_result is not None and watch(intermediate_result.x.reshape(design.shape), (), steps):
+            raise StopIteration  # SciPy ends its search here
 
     with limited_threads(design):
         result = minimize(

@@ -21,10 +21,11 @@ import numpy as np
 from fermi._kernels import Floats, Ints
 from fermi.errors import FermiError
 from fermi.objective import FairObjective
+from fermi.solvers import history
 from fermi.solvers._loop import Loop, State
 from fermi.solvers._threads import limited_threads
 from fermi.solvers.design import Design
-from fermi.solvers.solution import Record, Solution
+from fermi.solvers.solution import Record, Solution, Watch, never
 from fermi.solvers.step_sizes import Steps, automatic, constant, linear, make_steps
 
 __all__ = ["Record", "Solution", "Steps", "automatic", "constant", "linear", "make_steps", "solve"]
@@ -57,20 +58,23 @@ def solve(
     output: Output = "last",
     replace: bool = False,
     duals: tuple[Floats, ...] | None = None,
+    done: int = 0,
     report: Callable[[Record], None],
+    watch: Watch = never,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Solution:
     """Run Algorithm 1 over passes of shuffled rows, or of rows drawn with replacement.
 
     Returned is θ of the last step, the mean over all steps, or θ after a step drawn uniformly; W is that of the last
     step, or of the drawn one. A pass stops the run if its record has ‖∇Φ‖∞ ≤ tol > 0; a drawn step waits for all
-    passes. Automatic steps that diverge are tried again at a tenth, whose records then count from the first step.
+    passes. Automatic steps that diverge are tried again at a tenth, whose records then count from the first step. A run
+    that was interrupted goes on from θ, W and the passes `done`.
     """
     loop = Loop(design, objective, l2=l2, batch=batch, radius=radius, averaged=output == "average")
-    record = functools.partial(_record, design, objective, l2)
+    record = functools.partial(history.record, design, objective, l2=l2)
     with limited_threads(design):
-        start = objective.evaluate(design.logits(theta)).objective + design.penalty(theta, l2)[0]
-        run = _Run(loop, epochs, tol, rng, output == "random", replace, start, record, report, progress)
+        start = objective.evaluate(design.logits(theta)).loss
+        run = _Run(loop, epochs, tol, rng, output == "random", replace, start, done, record, report, watch, progress)
         for _ in range(1 + _RESTARTS * steps.automatic):
             found = run.attempt(theta, duals, steps)
             if found is not None:
@@ -89,8 +93,10 @@ class _Run:
     draws: bool
     replace: bool
     start: float
+    done: int
     record: Callable[[Floats, tuple[Floats, ...]], Record]
     report: Callable[[Record], None]
+    watch: Watch
     progress: Callable[[int], None]
 
     def attempt(self, theta: Floats, duals: tuple[Floats, ...] | None, steps: Steps) -> Solution | None:
@@ -98,11 +104,12 @@ class _Run:
         began = time.perf_counter()
         loop, state = self.loop, self.loop.start(theta, duals)
         limit = _EXPLODED * max(self.start, np.log(loop.design.n_classes))
-        total = self.epochs * -(-loop.n // loop.batch)
+        per_pass = -(-loop.n // loop.batch)
+        total, state.taken = self.epochs * per_pass, self.done * per_pass
         drawn = int(self.rng.integers(1, total + 1)) if self.draws else 0
         every = max(_PASSES_PER_RECORD, -(-self.epochs // _RECORDS))
-        chosen, converged, done = None, False, 0
-        while done < self.epochs and not converged:
+        chosen, converged, stopped, done = None, False, False, self.done
+        while done < self.epochs and not (converged or stopped):
             chosen = self._one_pass(state, steps, drawn) or chosen
             done += 1
             self.progress(done)
@@ -115,6 +122,7 @@ class _Run:
                     return None
                 self.report({"step": state.taken, "seconds": time.perf_counter() - began, **record})
                 converged = not self.draws and self.tol > 0.0 and record["grad_norm"] <= self.tol
+                stopped = self.watch(loop.theta(state), loop.duals(state), done)
         found = chosen or (loop.theta(state), loop.duals(state))
         return Solution(*found, converged, done)
 
@@ -137,17 +145,3 @@ class _Run:
         if self.replace:
             return self.rng.integers(n, size=n)
         return np.arange(n) if self.loop.batch >= n else self.rng.permutation(n)
-
-
-def _record(design: Design, objective: FairObjective, l2: float, theta: Floats, W: tuple[Floats, ...]) -> Record:
-    """The objective at θ, and how far W is from its optimum there."""
-    logits = design.logits(theta)
-    value, gradient = objective.value_and_gradient(logits)
-    penalty, slope = design.penalty(theta, l2)
-    return {
-        "loss": value.loss,
-        "ermi": value.ermi,
-        "objective": value.objective + penalty,
-        "dual_gap": value.objective - objective.saddle_value(logits, W),
-        "grad_norm": float(np.abs(design.pull_back(gradient) + slope).max()),
-    }

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from fermi._kernels import Floats
 
 Record = dict[str, float]
+Watch = Callable[[Floats, tuple[Floats, ...], int], bool]
+
+
+def never(theta: Floats, duals: tuple[Floats, ...], done: int) -> bool:
+    """A `Watch`: called after each record with θ, W and the passes made, it says whether to stop there."""
+    return False
 
 
 class Solution(NamedTuple):

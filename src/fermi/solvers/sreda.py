@@ -36,7 +36,7 @@ from fermi.objective import FairObjective
 from fermi.solvers.anchor import Anchor, Point
 from fermi.solvers.design import Design
 from fermi.solvers.history import record
-from fermi.solvers.solution import Record, Solution
+from fermi.solvers.solution import Record, Solution, Watch, never
 
 _RATE = 0.5  # of W towards its optimum
 _RARE = 0.02  # a class predicted less often than this is averaged more slowly, lest its D⁻¹ be noise
@@ -160,6 +160,7 @@ def solve(
     eta_w: float | None = None,
     duals: tuple[Floats, ...] | None = None,
     report: Callable[[Record], None],
+    watch: Watch = never,
 ) -> Solution:
     """Minimise Φ + ½ l2 ‖weights‖² from θ, and from W or its optimum there, in about `epochs` passes over the rows.
 
@@ -177,11 +178,12 @@ def solve(
             run.judge()
             report(run.entry())
             converged = tol > 0.0 and run.kept["grad_norm"] <= tol
-            if converged or not run.advance(epochs, rng):
+            passes = round(run.seen / len(objective.target))
+            if converged or watch(run.best.theta, run.best.duals, passes) or not run.advance(epochs, rng):
                 break
     point = run.best
     final = point.duals if trained.terms else objective.optimal_duals(design.logits(point.theta))
-    return Solution(point.theta, final, converged, round(run.seen / len(objective.target)))
+    return Solution(point.theta, final, converged, passes)
 
 
 def _plan(

@@ -131,7 +131,8 @@ class Trainer:
         )
         return sgda.solve(
             self.design, objective, begin.theta, l2=own.l2, batch=batch, epochs=epochs, tol=own.tol, steps=steps,
-            rng=rng, radius=radius, output=own.output, replace="theory" in (own.eta_theta, own.eta_w), duals=begin.duals,
+            rng=rng, radius=radius, output=own.output, duals=begin.duals,
+            replace="theory" in (own.eta_theta, own.eta_w),
             done=begin.passes, report=report, watch=watch,
         )  # fmt: skip
 

@@ -66,7 +66,7 @@ def test_another_seed_gives_another_sample(capsys: pytest.CaptureFixture[str]) -
         (["demo", "--sed", "1"], "No such option: --sed"),
         (["demo", "--seed", "x"], "Invalid value for '--seed'"),
         (["demo", "--seed", "-1"], "`seed` is -1; expected a whole number of at least 0."),
-        (["bench", "nothing"], "`name` is 'nothing'; expected one of 'measures'."),
+        (["bench", "nothing"], "`name` is 'nothing'; expected one of 'convergence', 'measures', "),
         (["data", "fetch", "adlut"], "`name` is 'adlut'; expected one of 'adult', "),
         (["data", "fetch"], "Missing argument '"),
     ],
@@ -148,3 +148,19 @@ def test_a_benchmark_s_ratio_is_ours_over_the_peer_s() -> None:
     ]
     (case,) = _ratios(entries)
     assert (case["ratio"], case["median_ratio"], case["peer"]) == (1.5, 1.25, "numpy")
+
+
+def test_a_benchmark_may_make_and_show_its_own_cases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "bench_toy.py").write_text(
+        "def measure(): return [{'case': 'λ', 'excess': 0.25}]\ndef show(cases): print('a table of', len(cases))\n"
+    )
+    monkeypatch.setattr("fermi.cli.bench._folder", lambda: tmp_path)
+    assert main(["bench", "toy"]) == 0
+    assert capsys.readouterr().out == "a table of 1\n"
+    kept = (tmp_path / "results" / "toy.json").read_text(encoding="utf-8")
+    assert json.loads(kept)["cases"] == [{"case": "λ", "excess": 0.25}]
+    assert main(["bench", "toy", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cases"] == json.loads(kept)["cases"]

@@ -58,7 +58,7 @@ def bench(
     name: Annotated[str, typer.Argument(help="Which benchmark: a file benchmarks/bench_NAME.py of the checkout.")],
     json: Json = False,
 ) -> None:
-    """Time fermi against a named peer in the same run, and print the ratios."""
+    """Measure fermi against a named peer in the same run, and print how they compare."""
     from fermi.cli.bench import run
 
     run(name, as_json=json)

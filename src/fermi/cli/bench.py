@@ -1,7 +1,8 @@
-"""`fermi bench`: run a file of benchmarks/ and print each case as a ratio to its peer."""
+"""`fermi bench`: run a file of benchmarks/ and print its cases: times as ratios to a peer, or what was reached."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import platform
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import fermi
@@ -17,14 +19,20 @@ from fermi.errors import FermiError, bad_argument, listed
 
 
 def run(name: str, *, as_json: bool) -> None:
-    """Run benchmarks/bench_NAME.py with pytest-benchmark; keep the ratios in benchmarks/results/NAME.json."""
+    """Run benchmarks/bench_NAME.py and keep what it finds in benchmarks/results/NAME.json.
+
+    A file with a function `measure` makes its cases itself, and its `show` prints them. Others are timed by
+    pytest-benchmark.
+    """
     folder = _folder()
     script = folder / f"bench_{name}.py"
     if not script.exists():
         known = sorted(path.stem.removeprefix("bench_") for path in folder.glob("bench_*.py"))
         raise bad_argument("name", f"is {name!r}", f"one of {listed(known)}")
     require("pytest_benchmark", extra="dev")
-    result = {"machine": _machine(), "cases": _ratios(_measure(script))}
+    module = load(script)
+    own = hasattr(module, "measure")
+    result = {"machine": _machine(), "cases": module.measure() if own else _ratios(_measure(script))}
     text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     target = folder / "results" / f"{name}.json"
     partial = target.with_suffix(".json.part")
@@ -32,8 +40,21 @@ def run(name: str, *, as_json: bool) -> None:
     partial.replace(target)
     if as_json:
         print(text, end="")
+    elif own:
+        module.show(result["cases"])
     else:
         _show(result)
+
+
+def load(script: Path) -> ModuleType:
+    """The file as a module of its own name."""
+    spec = importlib.util.spec_from_file_location(script.stem, script)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[script.stem] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def _folder() -> Path:

@@ -207,6 +207,46 @@ def test_warnings_say_what_happened() -> None:
         FermiClassifier().fit(X, y, sensitive_features=lonely)
 
 
+@pytest.mark.parametrize("solver", ["lbfgs", "sgda", "sreda"])
+def test_columns_of_any_scale_train(solver: str) -> None:
+    X, y, s = data(2)
+    exact = FermiClassifier(lam=0.0).fit(X, y, sensitive_features=s)
+    tiny = FermiClassifier(lam=0.0, solver=solver, random_state=0).fit(X * 1e-9, y, sensitive_features=s)
+    assert tiny.history_[-1]["objective"] == pytest.approx(
+        np.log(2), rel=0.02
+    )  # the penalty leaves the intercept alone
+    mixed = X.to_numpy() * np.r_[1e-9, 1e9, np.ones(X.shape[1] - 2)]
+    model = FermiClassifier(lam=0.0, solver=solver, random_state=0).fit(mixed, y, sensitive_features=s)
+    assert np.isfinite(model.coef_).all()
+    assert exact.history_[-1]["objective"] - 0.01 < model.history_[-1]["objective"] < 0.69
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was() -> None:
+    X, y, s = data(2)
+    model = FermiClassifier().fit(X, y, sensitive_features=s)
+    before = model.predict(X)
+    with pytest.raises(fermi.FermiError, match="one class only"):
+        model.fit(X.iloc[:, :2], y * 0, sensitive_features=s)
+    assert np.array_equal(model.predict(X), before)
+
+
+def test_a_bound_works_with_batches_and_says_when_too_few_groups_are_known() -> None:
+    X, y, s = data(2, n=600)
+    model = FermiClassifier(max_violation=0.2, batch_size=600, random_state=0).fit(X, y, sensitive_features=s)
+    assert model.lam_ >= 0
+    few = s.where(np.arange(len(s)) == 3)
+    with (
+        pytest.warns(SmallGroupWarning),
+        pytest.raises(fermi.FermiError, match="`max_violation` has too few rows with a known group to hold some out"),
+    ):
+        FermiClassifier(max_violation=0.1).fit(X, y, sensitive_features=few)
+
+
+def test_many_classes_give_no_warning() -> None:
+    X, y, s = data(2)
+    FermiClassifier(lam=0.1, max_iter=2000, l2=1e-2).fit(X, np.arange(len(y)) % 60, sensitive_features=s)
+
+
 def test_parameters_are_stored_as_given_and_never_changed() -> None:
     notion = fermi.EqualOpportunity({1})
     model = FermiClassifier(notion, lam=2, random_state=3)

@@ -45,7 +45,9 @@ def test_demo_json_is_one_document_with_the_same_figures(capsys: pytest.CaptureF
         assert model["measures"]["parity_difference"]["hard"] == pytest.approx(max(rates) - min(rates))
     assert result["fair"]["measures"]["parity_difference"]["hard"] < 0.08
     data = synthetic(seed=0, rated=False).numeric()
-    model = LogisticRegression(C=1 / (1e-4 * len(data.y_train)), max_iter=1000, tol=1e-6).fit(data.X_train, data.y_train)
+    model = LogisticRegression(C=1 / (1e-4 * len(data.y_train)), max_iter=1000, tol=1e-6).fit(
+        data.X_train, data.y_train
+    )
     assert result["plain"]["measures"]["ermi"]["soft"] == pytest.approx(
         ermi(model.predict_proba(data.X_test), data.s_test), rel=1e-3
     )

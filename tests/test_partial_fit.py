@@ -167,6 +167,48 @@ def test_what_a_stream_cannot_do_is_said(options: dict[str, Any], words: str) ->
         FermiClassifier(**options).partial_fit(X, y, sensitive_features=s)
 
 
+def test_labels_keep_their_text_and_type() -> None:
+    X, y, s = rows(n=400)
+    words = np.array(["no", "maybe"])[y]
+    model = FermiClassifier().fit(X, words, sensitive_features=s)
+    alone = words == "no"
+    model.partial_fit(X[alone], words[alone].astype("U2"), sensitive_features=s[alone])
+    assert model.classes_.tolist() == ["maybe", "no"]
+    assert set(model.predict(X)) <= {"maybe", "no"}
+    small = FermiClassifier().partial_fit(X, y.astype(np.int8), sensitive_features=s, classes=[0, 1, 1000])
+    assert small.classes_.tolist() == [0, 1, 1000]
+    with pytest.raises(fermi.FermiError, match="`y` holds 0, 1; expected labels of the same type as 'maybe', 'no'"):
+        model.partial_fit(X, y, sensitive_features=s)
+    with pytest.raises(fermi.FermiError, match="`classes` is '0', '1'; expected labels of the same type as `y`, 0, 1"):
+        FermiClassifier().partial_fit(X, y, sensitive_features=s, classes=["0", "1"])
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        FermiClassifier().partial_fit(X, X[:, 0], sensitive_features=s)
+    with pytest.raises(fermi.FermiError, match="`classes` is \\[0\\]; expected a sequence of at least two labels"):
+        FermiClassifier().partial_fit(X, y, sensitive_features=s, classes=[0])
+
+
+@pytest.mark.parametrize("attributes", ["intersection", "each"])
+def test_columns_are_matched_by_name(attributes: str) -> None:
+    X, y, s = rows(n=400)
+    other = np.where(X[:, 3] > 5.0, "old", "young")
+    model = FermiClassifier(attributes=attributes).partial_fit(X, y, sensitive_features={"a": s, "b": other})
+    groups = model.groups_
+    model.partial_fit(X, y, sensitive_features={"b": other, "a": s})
+    assert model.groups_ == groups
+    with pytest.raises(fermi.FermiError, match="has the columns 'a', 'c'; expected the columns 'a', 'b'"):
+        model.partial_fit(X, y, sensitive_features={"a": s, "c": other})
+    with pytest.raises(fermi.FermiError, match=r"`fairness` is now EqualizedOdds.* expected the same as before"):
+        model.set_params(fairness="equalized_odds").partial_fit(X, y, sensitive_features={"a": s, "b": other})
+
+
+def test_the_history_measures_the_chunk_whatever_was_unknown_before() -> None:
+    X, y, s = rows(n=600)
+    model = FermiClassifier().partial_fit(X[:120], y[:120], sensitive_features=[None] * 120, classes=[0, 1])
+    model.partial_fit(X[120:], y[120:], sensitive_features=s[120:])
+    assert model.history_[-1]["ermi"] == pytest.approx(ermi(model, X[120:], y[120:], s[120:]), rel=1e-9)
+    assert model.score(X, y) > 0.65
+
+
 def test_one_class_must_be_declared() -> None:
     X, y, s = rows()
     alone = y == 1

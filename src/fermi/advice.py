@@ -47,12 +47,20 @@ def convergence(fit: Fit, settings: Settings) -> None:
             f"tol={settings.tol:g}: raise `max_iter` or `tol`.",
             ConvergenceWarning,
         )
-    elif last["dual_gap"] > _UNSETTLED * abs(last["objective"]):
+    elif settings.solver != "lbfgs" and not fit.converged and _unsettled(fit):
         _warn(
-            f"{settings.solver} has not settled after {fit.n_iter} passes (dual gap {last['dual_gap']:.2g}, objective "
-            f"{last['objective']:.3g}): raise `max_iter` or `batch_size`, or use solver='lbfgs'.",
+            f"{settings.solver} has not settled after {fit.n_iter} passes (objective {last['objective']:.3g}, dual gap "
+            f"{last['dual_gap']:.2g}): raise `max_iter` or `batch_size`, or use solver='lbfgs'.",
             ConvergenceWarning,
         )
+
+
+def _unsettled(fit: Fit) -> bool:
+    """Whether W is far from its optimum, or the objective was still falling at the last record but one."""
+    last, before = fit.history[-1], fit.history[-2:][0]
+    size = abs(last["objective"])
+    falling = before["objective"] - last["objective"] > _UNSETTLED * size
+    return last["dual_gap"] > _UNSETTLED * size or falling
 
 
 def constant_predictions(fit: Fit, problem: Problem, lam: float, classes: list[Any]) -> None:

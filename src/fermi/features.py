@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import narwhals as nw
@@ -41,6 +43,18 @@ def read_features(estimator: Any, X: Any, y: Any = None, *, reset: bool, rows: b
     return matrix, y
 
 
+@contextmanager
+def unchanged_on_error(estimator: Any) -> Iterator[None]:
+    """A fit that fails leaves the estimator as it was: scikit-learn's own checks change it first."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
 def _refuse_words(X: Any) -> None:
     frame = as_frame(X, "X")
     if isinstance(frame, nw.DataFrame):
@@ -75,26 +89,39 @@ def read_target(y: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
     codes = encode(y, "y").compact()
     if codes.n_unknown:
         raise bad_argument("y", f"has {codes.n_unknown} missing entries", "a label in every row")
-    check_classification_targets(as_labels(codes.values_of, y.dtype))
+    check_labels(codes.values_of, y.dtype)
     if len(codes.values_of) < 2:
         raise bad_argument("y", f"holds one class only, {codes.values_of[0]!r}", "at least two classes")
     return codes.dense(), as_labels(codes.values_of, y.dtype)
 
 
+def check_labels(values: Sequence[Any], dtype: Any) -> None:
+    """Refuse what are no classes, such as fractions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of distinct labels it says that they are many
+        check_classification_targets(as_labels(values, dtype))
+
+
+def natural_labels(values: Sequence[Any]) -> NDArray[Any]:
+    """Labels as an array of their own type, of objects where they have several."""
+    types = set(map(type, values))
+    return as_labels(values, None if len(types) == 1 and types <= {str, int, float, bool} else object)
+
+
 def as_labels(values: Sequence[Any], dtype: Any) -> NDArray[Any]:
     """Labels as an array that `predict` can index, of the target's own type."""
-    if np.dtype(dtype) == object:
+    if dtype is not None and np.dtype(dtype) == object:
         labels = np.empty(len(values), dtype=object)
         labels[:] = list(values)
         return labels
     return np.array(list(values), dtype=dtype)
 
 
-def known_target(y: NDArray[Any], classes: NDArray[Any], argument: str) -> Ints:
+def known_target(y: NDArray[Any], classes: Sequence[Any], argument: str) -> Ints:
     """The codes of labels that must be among the classes."""
     codes = encode(y, argument).compact()
-    places = positions(codes.values_of, classes.tolist())
+    places = positions(codes.values_of, classes)
     if codes.n_unknown or -1 in places:
         strange = "a missing label" if codes.n_unknown else repr(codes.values_of[places.index(-1)])
-        raise bad_argument(argument, f"holds {strange}", f"one of the classes {listed(classes.tolist())}")
-    return codes.recode(places, classes.tolist()).dense()
+        raise bad_argument(argument, f"holds {strange}", f"one of the classes {listed(classes)}")
+    return codes.recode(places, classes).dense()

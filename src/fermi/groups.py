@@ -66,7 +66,7 @@ class GroupEncoder:
             raise bad_argument("unseen", f"is {unseen!r}", "'error' or 'unknown'")
         if not hasattr(self, "groups_"):
             raise FermiError("This GroupEncoder has learned no groups yet: call `fit` first.")
-        columns = self._match(read_columns(sensitive_features, ARGUMENT))
+        columns = match_columns(read_columns(sensitive_features, ARGUMENT), self.columns_)
         check_rows((ARGUMENT, column) for column in columns.values())
         codes = _settled(group_codes(columns))
         to = positions(codes.values_of, self.groups_)
@@ -78,14 +78,15 @@ class GroupEncoder:
             )
         return codes.recode(to, self.groups_).dense()
 
-    def _match(self, columns: dict[str | None, Column]) -> dict[str | None, Column]:
-        """The new columns in the order learned: by name where all have one, else by position."""
-        if set(columns) == set(self.columns_):
-            return {name: columns[name] for name in self.columns_}
-        named = all(_is_name(name) for name in (*columns, *self.columns_))
-        if named or len(columns) != len(self.columns_):
-            raise bad_argument(ARGUMENT, f"has the columns {listed(columns)}", f"the columns {listed(self.columns_)}")
-        return dict(zip(self.columns_, columns.values(), strict=True))
+
+def match_columns(columns: dict[str | None, Column], learned: Sequence[str | None]) -> dict[str | None, Column]:
+    """New columns in the order learned: by name where all have one, else by position."""
+    if set(columns) == set(learned):
+        return {name: columns[name] for name in learned}
+    named = all(_is_name(name) for name in (*columns, *learned))
+    if named or len(columns) != len(learned):
+        raise bad_argument(ARGUMENT, f"has the columns {listed(columns)}", f"the columns {listed(learned)}")
+    return dict(zip(learned, columns.values(), strict=True))
 
 
 def group_codes(columns: dict[str | None, Column]) -> Codes:
@@ -118,7 +119,7 @@ class Labels(Sequence[str]):
         return len(self.values)
 
     def __getitem__(self, j: Any) -> Any:
-        return self.prefix + _word(self.values[j])
+        return self.prefix + word_of(self.values[j])
 
     def take(self, kept: Sequence[int]) -> Labels:
         """The labels of some of the values."""
@@ -146,7 +147,7 @@ def _settled(codes: Codes) -> Codes:
 
 def _reworded(codes: Codes) -> Codes:
     """One of several columns by the words of its values, which are those of the labels, in their order."""
-    words = [_quoted(_word(value)) for value in codes.values_of]
+    words = [_quoted(word_of(value)) for value in codes.values_of]
     ordered = sorted(set(words), key=natural_key)
     return codes.recode(positions(words, ordered), ordered)
 
@@ -185,7 +186,7 @@ def _is_name(name: str | None) -> bool:
     return name is not None and not name.isdigit()
 
 
-def _word(value: Any) -> str:
+def word_of(value: Any) -> str:
     """A value as text, the same whatever library it came from.
 
     1.0 reads as 1, so that a column that became float for a missing entry keeps its groups; midnight is left out.

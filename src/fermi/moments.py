@@ -55,9 +55,9 @@ class Moments:
         self.weight = both
         self.low, self.high = np.minimum(self.low, low), np.maximum(self.high, high)
 
-    def design(self, *, intercept: bool, n_classes: int) -> Design:
+    def design(self, *, intercept: bool, n_classes: int, l2: float = 0.0) -> Design:
         """A design without rows that standardises by these moments."""
         square = self.square / (self.weight or 1.0)
         largest = np.maximum(self.high - self.mean, self.mean - self.low)
-        scale = scale_of(square, largest, np.maximum(np.abs(self.low), np.abs(self.high)))
+        scale = scale_of(square, largest, np.maximum(np.abs(self.low), np.abs(self.high)), l2)
         return Design(np.zeros((0, len(scale))), self.mean, scale, intercept, n_classes, square)

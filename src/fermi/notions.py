@@ -27,11 +27,17 @@ class Notion(ABC):
 
     name: ClassVar[str]
     needs_target: ClassVar[bool] = True
+    conditions_are_labels: ClassVar[bool] = False
 
     @property
     def column(self) -> Column | None:
         """Z, where it is a column of the user's."""
         return None
+
+    @property
+    def needs_all_labels(self) -> bool:
+        """Whether 𝒵 hangs on labels that a part of the rows may not show."""
+        return False
 
     def describe(self, conditions: Sequence[Any]) -> str:
         """The name, with 𝒵 where it is a choice: tables of two choices measure two things."""
@@ -103,6 +109,7 @@ class EqualizedOdds(Notion):
     """
 
     name: ClassVar[str] = "equalized_odds"
+    conditions_are_labels: ClassVar[bool] = True
 
     def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
         return target
@@ -130,6 +137,11 @@ class EqualOpportunity(Notion):
     def __post_init__(self) -> None:
         if self.advantaged is not None:
             object.__setattr__(self, "advantaged", frozenset(read_labels(self.advantaged, "advantaged")))
+
+    @property
+    def needs_all_labels(self) -> bool:
+        """By default the last of all labels counts."""
+        return self.advantaged is None
 
     def describe(self, conditions: Sequence[Any]) -> str:
         """The name with the advantaged labels."""

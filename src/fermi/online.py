@@ -7,6 +7,7 @@ stream is cut into chunks, as long as its classes are declared.
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ import numpy as np
 
 from fermi._kernels import Floats, Ints
 from fermi.encoding import sort_key
-from fermi.errors import FermiError, bad_argument
+from fermi.errors import FermiError, bad_argument, listed
 from fermi.formulas.ermi import nonzero
 from fermi.groups import label_order, positions
 from fermi.moments import Moments
@@ -31,6 +32,7 @@ from fermi.solvers.step_sizes import sizes_of, untuned
 from fermi.training import Fit
 
 _GROWTH = 1.5
+_RAREST = 100.0  # rows per known group, beyond which a stream that begins to tell them would start with giant steps
 _FEW = 64  # rows, up to which every step renews: the scale of fewer may be far off
 _FULL_STEPS = 1_000  # rows, after which steps shrink
 _RECENT = 4.0
@@ -66,7 +68,7 @@ class Groups:
         self.used = self.table.copy()
         if not self.given:
             old, self.prior = self.prior, self.table / nonzero(self.table.sum(axis=1, keepdims=True))
-            self.W *= np.sqrt(old / nonzero(self.prior))[:, :, None]
+            self.W = self.W * np.sqrt(old / nonzero(self.prior))[:, :, None]
 
     def term(self, problem: Problem, codes: Ints, rows: int) -> Term:
         """The term of some rows, with the prior in use; a group that has none yet counts from the next renewal on."""
@@ -75,14 +77,22 @@ class Groups:
         cells = np.where(counted, problem.conditions * k + codes, -1)
         cells[counted & (np.append(self.prior.ravel(), 0.0)[cells] == 0.0)] = -1
         total = self.used.sum()
-        share = np.where(cells >= 0, problem.weight, 0.0) * (rows / (nonzero(total) * len(codes)))
+        factor = min(rows / nonzero(total), _RAREST)
+        share = np.where(cells >= 0, problem.weight, 0.0) * (factor / len(codes))
         return Term(cells, share, self.used.sum(axis=1) / nonzero(total), self.prior)
+
+
+def kind_of(settings: Settings) -> str:
+    """What the terms are about: a stream cannot change it on the way."""
+    return f"{settings.fairness!r}, attributes={settings.attributes!r}"
 
 
 class Online:
     """A model in training on a stream."""
 
     def __init__(self, width: int) -> None:
+        self.kind = ""  # the notion and attributes that the terms are about
+        self.columns: tuple[str | None, ...] = ()
         self.classes: list[Any] = []
         self.condition_names: list[Any] = []
         self.groups: list[Groups] = []
@@ -108,12 +118,24 @@ class Online:
                 self._renew(settings)
             self._advance(part, settings, batch)
             at += size
-        design, objective = self._model(problem, settings)
-        theta = design.parameters(self.weights, self.shift)
-        found = record(design, objective, theta, tuple(g.W for g in self.groups), settings.l2)
+        found = self._measured(problem, settings)
         if not found["objective"] <= _EXPLODED * np.log(len(self.classes)):  # NaN too
             raise FermiError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
         return {"step": self.steps, "seconds": time.perf_counter() - began, **found}
+
+    def _measured(self, problem: Problem, settings: Settings) -> Record:
+        """The objective on these rows alone, with their own group statistics."""
+        known = [t for t, a in enumerate(problem.attributes) if ((a.codes >= 0) & (problem.conditions >= 0)).any()]
+        objective = replace(problem, attributes=tuple(problem.attributes[t] for t in known)).objective(settings.lam)
+        design = replace(self.design, X=problem.X, n_classes=len(self.classes))
+        theta = design.parameters(self.weights, self.shift)
+        return record(design, objective, theta, tuple(self.groups[t].W for t in known), settings.l2)
+
+    def copy(self) -> Online:
+        """A model that can go on by itself: arrays are shared, since none is changed in place."""
+        other = copy.copy(self)
+        other.moments, other.groups = copy.copy(self.moments), [copy.copy(groups) for groups in self.groups]
+        return other
 
     def _count(self, part: Problem) -> None:
         """Add rows to all counts."""
@@ -128,7 +150,8 @@ class Online:
 
     def _renew(self, settings: Settings) -> None:
         """Use what the rows so far say about the features and the groups."""
-        self.design = self.moments.design(intercept=settings.fit_intercept, n_classes=len(self.classes))
+        width = len(self.classes)
+        self.design = self.moments.design(intercept=settings.fit_intercept, n_classes=width, l2=settings.l2)
         for groups in self.groups:
             groups.renew_prior()
         self.frozen = (self.rows, self.loss_weight)
@@ -180,6 +203,9 @@ class Online:
     def make_room(self, classes: Sequence[Any], conditions: Sequence[Any], labels: Sequence[Sequence[str]]) -> None:
         """Add classes, conditions and groups never met before; what is known keeps its parameters."""
         known = self.classes
+        new = {*classes} - {*known} or {*conditions} - {*self.condition_names}
+        if self.groups and not new and all({*n} <= {*g.labels} for n, g in zip(labels, self.groups, strict=True)):
+            return
         self.classes = sorted({*known, *classes}, key=sort_key)
         moved = positions(known, self.classes)
         if self.classes != known:
@@ -193,9 +219,11 @@ class Online:
             merged = label_order([*groups.labels, *names])
             groups.grow(merged, positions(old, self.condition_names), Z, moved, m)
 
-    def declare(self, prior: Floats | None) -> None:
-        """The groups known now are all there are, with this prior in every condition, or one of its own in each."""
+    def declare(self, labels: Sequence[str], prior: Floats | None) -> None:
+        """These groups are all there are, with this prior in every condition, or one of its own in each."""
         (groups,) = self.groups
+        if set(labels) != set(groups.labels):
+            raise bad_argument("groups", f"is {listed(labels)}", f"all groups met so far, {listed(groups.labels)}")
         groups.declared = True
         if prior is not None:
             if len(prior) not in (1, len(self.condition_names)):
@@ -230,9 +258,10 @@ class Online:
         )
 
     @classmethod
-    def after(cls, fit: Fit, design: Design, problem: Problem, classes: Sequence[Any]) -> Online:
+    def after(cls, fit: Fit, design: Design, problem: Problem, classes: Sequence[Any], settings: Settings) -> Online:
         """As if the rows of a fit had come in a stream."""
         model = cls(design.X.shape[1])
+        model.kind, model.columns = kind_of(settings), problem.columns
         labels = [attribute.labels for attribute in problem.attributes]
         model.make_room(classes, problem.condition_names, labels)
         model._count(model.coded(problem))

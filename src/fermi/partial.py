@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from fermi.columns import read_columns, read_labels
-from fermi.encoding import encode, sort_key
+from fermi.encoding import encode, same_kind, sort_key
 from fermi.errors import bad_argument, listed
-from fermi.features import as_labels, known_target, read_features
-from fermi.groups import ARGUMENT, label_order, positions
-from fermi.notions import EqualOpportunity
-from fermi.online import Online
+from fermi.features import check_labels, known_target, read_features
+from fermi.groups import ARGUMENT, label_order, match_columns, positions, word_of
+from fermi.online import Online, kind_of
 from fermi.problem import Problem, Source, read_problem
 from fermi.settings import Settings
 
@@ -21,29 +20,42 @@ from fermi.settings import Settings
 def read_chunk(
     estimator: Any, source: Source, classes: Any, groups: Any, online: Online | None, settings: Settings
 ) -> tuple[Online, Problem]:
-    """The model so far, with room for what the chunk brings, and the chunk in its codes."""
+    """The model so far, a copy with room for what the chunk brings, and the chunk in its codes."""
     _refuse_what_streams_cannot_do(estimator, settings)
     matrix, labels = read_features(estimator, source.X, source.y, reset=online is None, rows=True)
-    model = Online(matrix.shape[1]) if online is None else online
+    model = Online(matrix.shape[1]) if online is None else online.copy()
+    source = source._replace(sensitive_features=_columns(source.sensitive_features, model, settings, online is None))
     known = _classes(labels, classes, model, settings)
-    target = known_target(labels, as_labels(known, labels.dtype), "y")
+    target = known_target(labels, known, "y")
     problem = read_problem(
         source, matrix, labels, target, known, estimator.class_weight, settings.fairness, settings.attributes,
         known=False,
     )  # fmt: skip
     names = [attribute.labels for attribute in problem.attributes]
-    if online is not None and len(names) != len(model.groups):
-        raise bad_argument(ARGUMENT, "has other columns than before, or is missing", "the same columns in every chunk")
     prior = None
     if groups is not None:
         names[0], prior = _declared_groups(groups, source.sensitive_features, settings)
-    conditions = known if settings.fairness.name == "equalized_odds" else problem.condition_names
+    conditions = known if settings.fairness.conditions_are_labels else problem.condition_names
     _refuse_new_groups(model, problem)
     model.make_room(known, conditions, names)
     if groups is not None:
-        model.declare(prior)
+        model.declare(names[0], prior)
         _refuse_new_groups(model, problem)
     return model, model.coded(problem)
+
+
+def _columns(sensitive_features: Any, model: Online, settings: Settings, first: bool) -> Any:
+    """The sensitive columns in the order of the first chunk, by name where they have one."""
+    columns = {} if sensitive_features is None else read_columns(sensitive_features, ARGUMENT)
+    kind = kind_of(settings)
+    if first:
+        model.kind, model.columns = kind, tuple(columns)
+        return sensitive_features
+    if kind != model.kind:
+        raise bad_argument("fairness", f"is now {kind}", f"the same as before, {model.kind}, or a new model")
+    if bool(columns) != bool(model.columns):
+        raise bad_argument(ARGUMENT, "has other columns than before, or is missing", "the same columns in every chunk")
+    return match_columns(columns, model.columns) or None
 
 
 def _refuse_what_streams_cannot_do(estimator: Any, settings: Settings) -> None:
@@ -64,13 +76,21 @@ def _classes(labels: Any, declared: Any, model: Online, settings: Settings) -> l
     met = encode(labels, "y").compact()
     if met.n_unknown:
         raise bad_argument("y", f"has {met.n_unknown} missing entries", "a label in every row")
+    check_labels(met.values_of, labels.dtype)
+    if not same_kind(met.values_of, model.classes):
+        raise bad_argument("y", f"holds {listed(met.values_of)}", f"labels of the same type as {listed(model.classes)}")
     if declared is not None:
+        if isinstance(declared, str | bytes) or np.ndim(declared) != 1 or len(declared) < 2:
+            raise bad_argument("classes", f"is {declared!r}", "a sequence of at least two labels")
         named = read_labels(declared, "classes")
+        if not same_kind(met.values_of, named):
+            raise bad_argument(
+                "classes", f"is {listed(named)}", f"labels of the same type as `y`, {listed(met.values_of)}"
+            )
         if model.classes and set(named) != set(model.classes):
             raise bad_argument("classes", f"is {listed(named)}", f"the same as before, {listed(model.classes)}")
         return sorted(named, key=sort_key)
-    notion = settings.fairness
-    if not model.classes and isinstance(notion, EqualOpportunity) and notion.advantaged is None:
+    if not model.classes and settings.fairness.needs_all_labels:
         raise bad_argument(
             "classes", "is missing", "all labels, or EqualOpportunity(advantaged=...) to name those that count"
         )
@@ -85,7 +105,9 @@ def _declared_groups(groups: Any, sensitive_features: Any, settings: Settings) -
     if settings.attributes == "each" or sensitive_features is None:
         raise bad_argument("groups", "is given without joint groups to declare", "None")
     columns = list(read_columns(sensitive_features, ARGUMENT))
-    given = [str(label) for label in read_labels(list(groups), "groups")]
+    if isinstance(groups, str | bytes) or not isinstance(groups, Iterable):
+        raise bad_argument("groups", f"is {groups!r}", "the labels of all groups, or a dict of label to share")
+    given = [word_of(label) for label in read_labels(list(groups), "groups")]
     if len(columns) == 1 and columns[0] is not None and not str(columns[0]).isdigit():
         prefix = f"{columns[0]}="
         given = [label if label.startswith(prefix) else prefix + label for label in given]

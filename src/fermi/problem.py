@@ -65,6 +65,8 @@ class Problem:
         The values of 𝒵.
     attributes : tuple of Attribute
         The groups, one entry per ERMI term.
+    columns : tuple of str or None
+        The names of the sensitive columns.
     """
 
     X: Any
@@ -74,6 +76,7 @@ class Problem:
     class_weight: Floats
     condition_names: tuple[Any, ...]
     attributes: tuple[Attribute, ...]
+    columns: tuple[str | None, ...] = ()
 
     @property
     def n_conditions(self) -> int:
@@ -110,6 +113,12 @@ class Problem:
             conditions=self.conditions[rows],
             attributes=tuple(Attribute(a.labels, a.codes[rows]) for a in self.attributes),
         )
+
+    def is_judgeable(self) -> bool:
+        """Whether every attribute is known in some row that has weight and counts, and the loss has weight."""
+        counts = (self.conditions >= 0) & (self.weight > 0)
+        known = all(bool((counts & (a.codes >= 0)).any()) for a in self.attributes)
+        return known and float(self.weight @ self.class_weight[self.target]) > 0.0
 
     def strata(self) -> Ints:
         """A number for each combination of class and groups, so that parts of the rows can hold all of them."""
@@ -168,6 +177,7 @@ def read_problem(
         class_weights(class_weight, classes, target, weight),
         tuple(conditions.values_of),
         Attribute.read(sensitive, attributes, known=known),
+        tuple(columns),
     )
 
 
@@ -183,5 +193,8 @@ def class_weights(class_weight: Any, classes: Sequence[Any], target: Ints, weigh
     strange = [label for label in class_weight if label not in classes]
     if strange:
         raise bad_argument("class_weight", f"names {strange[0]!r}", f"one of the classes {listed(classes)}")
-    found = [number("class_weight", class_weight.get(c, 1.0), "numbers of at least 0", low=0.0) for c in classes]
+    expected = "numbers from 0 to 1e100, not all 0"
+    found = [number("class_weight", class_weight.get(c, 1.0), expected, low=0.0, high=1e100) for c in classes]
+    if len(target) and not (weight @ np.array(found)[target]) > 0.0:
+        raise bad_argument("class_weight", "leaves no row any weight", expected)
     return np.array(found)

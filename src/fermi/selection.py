@@ -60,14 +60,21 @@ def _parts(
 ) -> list[tuple[Trainer, Problem]]:
     """Pairs of rows to train on and rows to judge on."""
     problem = trainer.problem
+    # All solvers minimise the same objective, and L-BFGS is the one to do so dozens of times.
+    exact = replace(
+        settings, solver="lbfgs", batch_size=None, max_iter=None, eta_theta="auto", eta_w="auto", radius=None,
+        output="last",
+    )  # fmt: skip
     if held_out is not None:
-        return [(trainer, held_out)]
+        return [(Trainer(problem, exact), held_out)]
     fold = folds(problem.strata(), _FOLDS, rng)
     used = range(1 if len(fold) > _MANY_ROWS else _FOLDS)
-    return [
-        (Trainer(problem.take(np.flatnonzero(fold != f)), settings), problem.take(np.flatnonzero(fold == f)))
-        for f in used
-    ]
+    parts = [(problem.take(np.flatnonzero(fold != f)), problem.take(np.flatnonzero(fold == f))) for f in used]
+    if not all(rows.is_judgeable() for pair in parts for rows in pair):
+        raise bad_argument(
+            "max_violation", "has too few rows with a known group to hold some out", "an `eval_set`, or `lam` instead"
+        )
+    return [(Trainer(trained, exact), judged) for trained, judged in parts]
 
 
 class _Path:

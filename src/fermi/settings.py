@@ -70,16 +70,17 @@ class Settings:
     output: Literal["last", "random", "average"]
     l2: float
     fit_intercept: bool
+    warm_start: bool
     checkpoint: Path | None
     verbose: int
 
     @classmethod
-    def read(cls, estimator: Any) -> Settings:
-        """Check every option that does not depend on the data."""
+    def read(cls, estimator: Any, *, stream: bool = False) -> Settings:
+        """Check every option that does not depend on the data. A `stream` is trained by sgda."""
         solver = chosen("solver", estimator.solver, SOLVERS)
         batch, violation, cycles = estimator.batch_size, estimator.max_violation, estimator.max_iter
         if solver == "auto":
-            solver = "lbfgs" if batch is None else "sgda"
+            solver = "sgda" if stream or batch is not None else "lbfgs"
         at_least_zero = "a finite number of at least 0"
         if violation is not None:
             violation = number("max_violation", violation, "a number from 0 to 1, or None", low=0.0, high=1.0)
@@ -97,9 +98,10 @@ class Settings:
             radius=_radius(estimator.radius),
             output=cast(Any, chosen("output", estimator.output, ("last", "random", "average"))),
             l2=number("l2", estimator.l2, at_least_zero, low=0.0),
-            fit_intercept=bool(estimator.fit_intercept),
+            fit_intercept=_flag("fit_intercept", estimator.fit_intercept),
+            warm_start=_flag("warm_start", estimator.warm_start),
             checkpoint=_path(estimator.checkpoint),
-            verbose=whole("verbose", int(estimator.verbose), "0 or 1", low=0),
+            verbose=whole("verbose", _whole_of_flag(estimator.verbose), "0 or 1", low=0),
         )
         settings._refuse_what_the_solver_ignores()
         return settings
@@ -126,6 +128,16 @@ class Settings:
         if self.batch_size > n:
             raise bad_argument("batch_size", f"is {self.batch_size}", f"at most the number of rows, {n}")
         return self.batch_size
+
+
+def _whole_of_flag(value: Any) -> Any:
+    return int(value) if isinstance(value, bool | np.bool_) else value
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_ | int) or value not in (0, 1):
+        raise bad_argument(name, f"is {value!r}", "True or False")
+    return bool(value)
 
 
 def _step(name: str, value: Any) -> Any:

@@ -65,7 +65,11 @@ class Trainer:
     def __init__(self, problem: Problem, settings: Settings) -> None:
         self.problem, self.settings = problem, settings
         self.design = Design.of(
-            problem.X, problem.loss_weight, intercept=settings.fit_intercept, n_classes=problem.n_classes
+            problem.X,
+            problem.loss_weight,
+            intercept=settings.fit_intercept,
+            n_classes=problem.n_classes,
+            l2=settings.l2,
         )
 
     def fit(
@@ -139,9 +143,10 @@ class Trainer:
     def _sreda(self, objective: FairObjective, begin: Start, rng: Any, report: Report, watch: Watch) -> Solution:
         own, n = self.settings, len(self.problem.target)
         batch = own.batch(n, max(1, round(n**0.5)))
+        epochs = own.max_iter or passes(n, 1, objective.lam)
         eta_theta, eta_w, radius = self._resolved(objective, batch)
         return sreda.solve(
-            self.design, objective, begin.theta, l2=own.l2, batch=batch, epochs=own.max_iter or _PASSES, tol=own.tol,
+            self.design, objective, begin.theta, l2=own.l2, batch=batch, epochs=epochs, tol=own.tol,
             rng=rng, radius=radius, eta_theta=None if eta_theta == "auto" else eta_theta,
             eta_w=None if eta_w == "auto" else eta_w, duals=begin.duals, report=report, watch=watch,
         )  # fmt: skip

@@ -32,7 +32,7 @@ class Design:
     mean_square: Floats  # of each column around its centre
 
     @classmethod
-    def of(cls, X: Any, weight: Floats, *, intercept: bool, n_classes: int) -> Design:
+    def of(cls, X: Any, weight: Floats, *, intercept: bool, n_classes: int, l2: float = 0.0) -> Design:
         """Measure the columns. Sparse ones are scaled but not centred, as are those of a model without intercept."""
         if hasattr(X, "tocsr"):
             centre = np.zeros(X.shape[1])
@@ -45,7 +45,7 @@ class Design:
             low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
             largest = np.maximum(high - centre, centre - low)
             magnitude = np.maximum(np.abs(low), np.abs(high))
-        return cls(X, centre, scale_of(square, largest, magnitude), intercept, n_classes, square)
+        return cls(X, centre, scale_of(square, largest, magnitude, l2), intercept, n_classes, square)
 
     @property
     def n_logits(self) -> int:
@@ -105,8 +105,11 @@ def column_moments(X: Any, weight: Floats) -> tuple[Floats, Floats]:
     return near + first, np.maximum(second - first**2, 0.0)
 
 
-def scale_of(square: Floats, largest: Floats, magnitude: Floats) -> Floats:
-    """What each column is divided by, from its mean square and largest deviation and its largest magnitude."""
+def scale_of(square: Floats, largest: Floats, magnitude: Floats, l2: float) -> Floats:
+    """What each column is divided by, from its mean square and largest deviation and its largest magnitude.
+
+    At least √l2: the curvature of the penalty, l2/scale², then never exceeds that of the loss by far.
+    """
     scale = np.maximum(np.sqrt(square), largest / LARGEST)
     # A constant column differs from its mean by rounding alone.
-    return np.where(scale > 1e-12 * magnitude, scale, 1.0)
+    return np.maximum(np.where(scale > 1e-12 * magnitude, scale, 1.0), np.sqrt(l2))

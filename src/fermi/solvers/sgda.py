@@ -32,8 +32,8 @@ __all__ = ["Record", "Solution", "Steps", "automatic", "constant", "linear", "ma
 
 Output = Literal["last", "average", "random"]
 
-# Times the loss at the start, or at θ = 0 where that is more. Not the objective: ERMI is bounded, and on the way to
-# fairness a large λ makes the whole large.
+# Times loss and penalty at the start, or at θ = 0 where that is more. Not ERMI, which is bounded: on the way to
+# fairness a large λ makes the objective large.
 _EXPLODED = 10.0
 _RESTARTS = 3
 # A record reads X twice, a pass once: with these two a history takes a fifth of the time at most.
@@ -73,7 +73,7 @@ def solve(
     loop = Loop(design, objective, l2=l2, batch=batch, radius=radius, averaged=output == "average")
     record = functools.partial(history.record, design, objective, l2=l2)
     with limited_threads(design):
-        start = objective.evaluate(design.logits(theta)).loss
+        start = objective.evaluate(design.logits(theta)).loss + design.penalty(theta, l2)[0]
         run = _Run(loop, epochs, tol, rng, output == "random", replace, start, done, record, report, watch, progress)
         for _ in range(1 + _RESTARTS * steps.automatic):
             found = run.attempt(theta, duals, steps)
@@ -118,7 +118,7 @@ class _Run:
             if done % every == 0 or done == self.epochs:
                 with np.errstate(over="ignore", invalid="ignore"):
                     record = self.record(loop.theta(state), loop.duals(state))
-                if not record["loss"] <= limit:
+                if not record["objective"] - loop.lam * record["ermi"] <= limit:
                     return None
                 self.report({"step": state.taken, "seconds": time.perf_counter() - began, **record})
                 converged = not self.draws and self.tol > 0.0 and record["grad_norm"] <= self.tol

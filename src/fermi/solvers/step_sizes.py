@@ -111,11 +111,15 @@ def _of_number(name: str, size: float) -> Sizes:
 
 def _of_function(name: str, size: Callable[[int], float]) -> Sizes:
     def sizes(step: Ints) -> Floats:
-        found = np.array([size(t) for t in step.tolist()], dtype=np.float64)
-        wrong = ~((found > 0.0) & (found < np.inf))
-        if wrong.any():
-            first = int(np.argmax(wrong))
-            raise bad_argument(name, f"is {found[first]} at step {step[first]}", "a positive number")
-        return found
+        try:
+            found = [size(t) for t in step.tolist()]
+        except TypeError as error:
+            raise bad_argument(
+                name, f"cannot be called with the number of a step ({error})", "a function of it"
+            ) from None
+        for t, value in zip(step.tolist(), found, strict=True):
+            if not isinstance(value, float | int | np.floating | np.integer) or not 0.0 < value < np.inf:
+                raise bad_argument(name, f"is {value!r} at step {t}", "a positive number")
+        return np.array(found, dtype=np.float64)
 
     return sizes

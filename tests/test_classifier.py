@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 import warnings
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,22 @@ def test_a_bound_works_with_batches_and_says_when_too_few_groups_are_known() -> 
         pytest.raises(fermi.FermiError, match="`max_violation` has too few rows with a known group to hold some out"),
     ):
         FermiClassifier(max_violation=0.1).fit(X, y, sensitive_features=few)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "sgda"])
+def test_single_precision_is_never_copied_to_double(solver: str) -> None:
+    X = np.random.default_rng(0).standard_normal((100_000, 200), dtype=np.float32)
+    y, s = (X[:, 0] > 0).astype(int), (X[:, 1] > 0).astype(int)
+    model = FermiClassifier(solver=solver, max_iter=2, tol=1e-9, random_state=0)
+    tracemalloc.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y, sensitive_features=s)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.5 * X.nbytes
 
 
 def test_many_classes_give_no_warning() -> None:

@@ -47,7 +47,7 @@ def convergence(fit: Fit, settings: Settings) -> None:
             f"tol={settings.tol:g}: raise `max_iter` or `tol`.",
             ConvergenceWarning,
         )
-    elif settings.solver != "lbfgs" and not fit.converged and _unsettled(fit):
+    elif settings.solver != "lbfgs" and not fit.converged and _unsettled(fit, settings):
         _warn(
             f"{settings.solver} has not settled after {fit.n_iter} passes (objective {last['objective']:.3g}, dual gap "
             f"{last['dual_gap']:.2g}): raise `max_iter` or `batch_size`, or use solver='lbfgs'.",
@@ -55,11 +55,11 @@ def convergence(fit: Fit, settings: Settings) -> None:
         )
 
 
-def _unsettled(fit: Fit) -> bool:
-    """Whether W is far from its optimum, or the objective was still falling at the last record but one."""
+def _unsettled(fit: Fit, settings: Settings) -> bool:
+    """Whether W is far from its optimum, or sreda's objective was still falling; sgda's falls with its noise."""
     last, before = fit.history[-1], fit.history[-2:][0]
     size = abs(last["objective"])
-    falling = before["objective"] - last["objective"] > _UNSETTLED * size
+    falling = settings.solver == "sreda" and before["objective"] - last["objective"] > _UNSETTLED * size
     return last["dual_gap"] > _UNSETTLED * size or falling
 
 

@@ -121,15 +121,21 @@ class FairObjective:
 
     def value_and_gradient(self, logits: Floats) -> tuple[Value, Floats]:
         """Φ and ∇Φ in the logits: by Danskin the gradient at the optimal W, held fixed."""
+        value, gradient, _ = self.with_dual_gap(logits, ())
+        return value, gradient
+
+    def with_dual_gap(self, logits: Floats, duals: tuple[Floats, ...]) -> tuple[Value, Floats, float]:
+        """Φ, ∇Φ in the logits, and Φ − F(θ, W) for given W of each term, or of none."""
         F, loss = self._predict(logits)
-        violation = 0.0
+        violation = attained = 0.0
         gradient = self._loss_gradient(F)
-        for term in self.terms:
+        for t, term in enumerate(self.terms):
             laws = term.laws(F)
             violation += term.ermi(laws)
+            attained += term.dual_value(duals[t], laws) if duals else 0.0
             if self.lam > 0.0:
                 term.add_gradient(F, term.optimal_dual(laws), self.lam, gradient)
-        return Value(loss, violation, loss + self.lam * violation), gradient
+        return Value(loss, violation, loss + self.lam * violation), gradient, self.lam * (violation - attained)
 
     def saddle_gradient(self, logits: Floats, duals: tuple[Floats, ...]) -> Floats:
         """∇ of F(θ, W) in the logits, for given W of each term; row i is what row i alone contributes."""

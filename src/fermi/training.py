@@ -43,7 +43,7 @@ class Fit(NamedTuple):
 
     def logits(self, X: Any) -> Floats:
         """N × 1 for two classes, else n × m."""
-        return np.asarray(X @ self.weights.T) + self.shift
+        return np.asarray(X @ self.weights.T.astype(X.dtype)) + self.shift  # float64 would copy all of X
 
     def predict(self, X: Any) -> Any:
         """The code of each row's most probable class."""

@@ -13,12 +13,12 @@ from fermi.solvers.solution import Record
 def record(design: Design, objective: FairObjective, theta: Floats, duals: tuple[Floats, ...], l2: float) -> Record:
     """The objective at θ, and how far W is from its optimum there."""
     logits = design.logits(theta)
-    value, gradient = objective.value_and_gradient(logits)
+    value, gradient, dual_gap = objective.with_dual_gap(logits, duals)
     penalty, slope = design.penalty(theta, l2)
     return {
         "loss": value.loss,
         "ermi": value.ermi,
         "objective": value.objective + penalty,
-        "dual_gap": value.objective - objective.saddle_value(logits, duals),
+        "dual_gap": dual_gap,
         "grad_norm": float(np.abs(design.pull_back(gradient) + slope).max()),
     }

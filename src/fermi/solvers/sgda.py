@@ -36,9 +36,9 @@ Output = Literal["last", "average", "random"]
 # fairness a large λ makes the objective large.
 _EXPLODED = 10.0
 _RESTARTS = 3
-# A record reads X twice, a pass once: with these two a history takes a fifth of the time at most.
-_PASSES_PER_RECORD = 5
-_RECORDS = 12
+# A record reads X twice, a pass once: with these two a history takes a tenth of the time at most.
+_PASSES_PER_RECORD = 10
+_RECORDS = 20
 
 _log = logging.getLogger("fermi")
 
@@ -73,7 +73,7 @@ def solve(
     loop = Loop(design, objective, l2=l2, batch=batch, radius=radius, averaged=output == "average")
     record = functools.partial(history.record, design, objective, l2=l2)
     with limited_threads(design):
-        start = objective.evaluate(design.logits(theta)).loss + design.penalty(theta, l2)[0]
+        start = objective.evaluate(design.logits(theta)).loss + design.penalty(theta, l2)[0] if theta.any() else 0.0
         run = _Run(loop, epochs, tol, rng, output == "random", replace, start, done, record, report, watch, progress)
         for _ in range(1 + _RESTARTS * steps.automatic):
             found = run.attempt(theta, duals, steps)

@@ -76,11 +76,13 @@ def automatic(design: Design, objective: FairObjective, batch: int, total: int) 
         return np.asarray(1.0 - (step - 1) / total)
 
     def theta_size(step: Ints) -> Floats:
-        return np.asarray(eta * left(step) * np.minimum(1.0, step * rate / _RECENT))
+        sizes = eta * left(step)
+        return sizes if step[0] * rate >= _RECENT else sizes * np.minimum(1.0, step * rate / _RECENT)
 
     def w_size(step: Ints) -> Floats:
-        weight = np.clip(_RECENT / (step + _RECENT), rate, 0.5)
-        return np.asarray(weight * left(step) / (2.0 * (objective.lam or 1.0)))
+        started = step[0] * rate >= _RECENT
+        weight = rate if started else np.clip(_RECENT / (step + _RECENT), rate, 0.5)
+        return np.asarray(left(step) * (weight / (2.0 * (objective.lam or 1.0))))
 
     return Steps(theta_size, w_size, automatic=True)
 

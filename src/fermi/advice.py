@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from fermi.errors import ConstantPredictionWarning, SmallGroupWarning, UnfairTrainingWarning, listed
 from fermi.problem import Problem
 from fermi.settings import Settings
+from fermi.solvers._threads import limited_threads
 from fermi.training import Fit
 
 _UNSETTLED = 0.01  # dual gap over objective
@@ -66,7 +67,8 @@ def _unsettled(fit: Fit, settings: Settings) -> bool:
 def constant_predictions(fit: Fit, problem: Problem, lam: float, classes: list[Any]) -> None:
     """The fairness term has made all predictions the same."""
     if problem.attributes and lam > 0:
-        predicted = np.unique(fit.predict(problem.X))
+        with limited_threads(problem.X):
+            predicted = np.unique(fit.predict(problem.X))
         if len(predicted) == 1:
             _warn(
                 f"Every training row is predicted as {classes[predicted[0]]!r}: the fairness term with λ = {lam:.4g} "

@@ -64,7 +64,7 @@ def solve(
         if intermediate_result is not None and watch(intermediate_result.x.reshape(design.shape), (), steps):
             raise StopIteration  # SciPy ends its search here
 
-    with limited_threads(design):
+    with limited_threads(design.X):
         result = minimize(
             evaluate,
             theta.ravel(),

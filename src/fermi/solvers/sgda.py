@@ -72,7 +72,7 @@ def solve(
     """
     loop = Loop(design, objective, l2=l2, batch=batch, radius=radius, averaged=output == "average")
     record = functools.partial(history.record, design, objective, l2=l2)
-    with limited_threads(design):
+    with limited_threads(design.X):
         start = objective.evaluate(design.logits(theta)).loss + design.penalty(theta, l2)[0] if theta.any() else 0.0
         run = _Run(loop, epochs, tol, rng, output == "random", replace, start, done, record, report, watch, progress)
         for _ in range(1 + _RESTARTS * steps.automatic):

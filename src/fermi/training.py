@@ -25,7 +25,7 @@ _BATCH = 64
 _ITERATIONS = 1000
 _PASSES = 30
 _ENOUGH_STEPS = 2000  # the paper's T for full batches
-_ENOUGH_ROWS = 300_000
+_ENOUGH_ROWS, _MOST_PASSES = 300_000, 1000
 _ACCURACY = 0.1  # of ‖∇Φ‖, that the theorem's step sizes are for
 
 Report = Callable[[Record], None]
@@ -168,5 +168,5 @@ class Trainer:
 
 def passes(n: int, batch: int, lam: float) -> int:
     """How many passes do, untuned: enough rows for small data, enough steps for large batches, more for large λ."""
-    enough = max(_PASSES, -(-_ENOUGH_ROWS // n), -(-_ENOUGH_STEPS * batch // n))
+    enough = max(_PASSES, min(-(-_ENOUGH_ROWS // n), _MOST_PASSES), -(-_ENOUGH_STEPS * batch // n))
     return round(enough * min(max(1.0, math.sqrt(lam / 20.0)), 8.0))

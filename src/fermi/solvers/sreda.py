@@ -27,12 +27,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from fermi._kernels import Floats
 from fermi.errors import FermiError
 from fermi.formulas.ermi import nonzero
 from fermi.objective import FairObjective
+from fermi.solvers._threads import one_thread
 from fermi.solvers.anchor import Anchor, Point
 from fermi.solvers.design import Design
 from fermi.solvers.history import record
@@ -173,7 +173,7 @@ def solve(
     start = objective.optimal_duals(design.logits(theta)) if duals is None else duals
     run = Run(design, objective, trained, plan, l2, Point(theta, projected(start, radius)))
     # Threads that wait for products of a few rows cost more than they bring.
-    with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
+    with one_thread(), np.errstate(all="ignore"):
         while True:
             run.judge()
             report(run.entry())

@@ -35,7 +35,15 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, model: FermiClassifier, after: 
             model.fit(X, y, sensitive_features=s)
 
 
-@pytest.mark.parametrize("options", [{"batch_size": 1}, {"batch_size": 50}, {"solver": "lbfgs"}, {"solver": "sreda"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"batch_size": 1},
+        {"batch_size": 50, "eta_theta": lambda step: 0.1 / step**0.5},
+        {"solver": "lbfgs"},
+        {"solver": "sreda"},
+    ],
+)
 def test_an_interrupted_fit_goes_on_where_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:

@@ -147,6 +147,12 @@ def test_a_bad_chunk_leaves_the_model_as_it_was() -> None:
             model.partial_fit(matrix, target, sensitive_features=groups, **options)
     assert np.array_equal(model.coef_, coef)
     assert len(model.history_) == steps
+    twin = pickle.loads(pickle.dumps(model))
+    with pytest.raises(fermi.FermiError, match="The steps diverged"):
+        model.set_params(eta_theta=1e200).partial_fit(X, y, sensitive_features=s)
+    for other in (model.set_params(eta_theta="auto"), twin):
+        other.partial_fit(X[:50], y[:50], sensitive_features=s[:50])
+    assert np.array_equal(model.coef_, twin.coef_)
 
 
 @pytest.mark.parametrize(

@@ -144,9 +144,8 @@ class Online:
         for groups, attribute in zip(self.groups, part.attributes, strict=True):
             counted = (part.conditions >= 0) & (attribute.codes >= 0)
             cells = (part.conditions * len(groups.labels) + attribute.codes)[counted]
-            groups.table += np.bincount(cells, weights=part.weight[counted], minlength=groups.table.size).reshape(
-                groups.table.shape
-            )
+            seen = np.bincount(cells, weights=part.weight[counted], minlength=groups.table.size)
+            groups.table = groups.table + seen.reshape(groups.table.shape)
 
     def _renew(self, settings: Settings) -> None:
         """Use what the rows so far say about the features and the groups."""

@@ -116,7 +116,10 @@ class Trainer:
             return None
         parts = (problem.target, problem.weight, problem.conditions, *(a.codes for a in problem.attributes))
         seen = (problem.X.shape, self.design.centre, self.design.mean_square)
-        return Checkpoint(own.checkpoint, fingerprint(replace(own, checkpoint=None, verbose=0), lam, *seen, *parts))
+        # A function is known by its name: its address differs from process to process.
+        names = {n: getattr(v, "__qualname__", v) for n in ("eta_theta", "eta_w") if callable(v := getattr(own, n))}
+        options = replace(own, checkpoint=None, verbose=0, **names)
+        return Checkpoint(own.checkpoint, fingerprint(options, lam, *seen, *parts))
 
     def _lbfgs(self, objective: FairObjective, begin: Start, rng: Any, report: Report, watch: Watch) -> Solution:
         own = self.settings

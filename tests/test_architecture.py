@@ -20,7 +20,7 @@ SOURCE = Path(fermi.__file__).parent
 STOREYS = [
     ["__main__", "cli"],
     ["datasets"],
-    ["classifier"],
+    ["classifier", "torch"],
     ["partial"],
     ["advice", "online", "selection"],
     ["training"],

@@ -58,7 +58,12 @@ def class_costs(W: Any, p: Any) -> Any:
 
     Given W, the paper's ψ is linear in the predicted probabilities (corollary 1); this is its coefficient.
     """
-    return 2.0 * W / nonzero(p)[:, None] ** 0.5 - (W * W).sum(0)[None, :]
+    return row_costs(W, p[:, None], (W * W).sum(0)[None, :])
+
+
+def row_costs(W_s: Any, p_s: Any, norms: Any) -> Any:
+    """The same for some rows: their groups' rows of W, the prior of those groups, and the column norms Σ_s W²."""
+    return 2.0 * W_s / nonzero(p_s) ** 0.5 - norms
 
 
 def tilt(F: Any, C: Any) -> Any:

@@ -1,0 +1,238 @@
+"""`FermiRegularizer`: λ Ψ(θ, W) of a batch, one term to add to the loss.
+
+W is a parameter whose gradient arrives reversed, so that the optimizer's ordinary step descends in the model and
+ascends in W. Given W, ψ is linear in the predicted probabilities: the value is a table look-up and a dot product, and
+it is unbiased at any batch size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from fermi.errors import bad_argument
+from fermi.formulas.ermi import row_costs
+from fermi.notions import EqualOpportunity, Notion, as_notion
+
+
+class FermiRegularizer(nn.Module):
+    """λ times an unbiased estimate of ERMI, maximised over W by the optimizer that trains the model.
+
+    Parameters
+    ----------
+    n_classes, n_groups : int
+        How many there are.
+    lam : float
+        λ.
+    notion : str
+        "demographic_parity", "equalized_odds" or "equal_opportunity".
+    n_conditions : int, optional
+        For parity within the values of a column of yours: how many there are. Their codes then take the place of the
+        target.
+    advantaged : iterable of int, optional
+        For "equal_opportunity": the classes that count, by default the last.
+    group_prior : array, optional
+        p(s), or p(s|z) with one row per condition, of the whole data set; even by default. `from_labels` counts it.
+    radius : float, optional
+        Keep W within this Frobenius norm.
+
+    Attributes
+    ----------
+    W : Parameter, conditions × groups × classes
+        The adversary. Put it into the same optimizer as the model, in a group of its own for its learning rate.
+    group_prior, known : buffers
+        The prior, and the fraction of all rows that count (known group, condition inside the notion).
+    debug : bool
+        Check the codes on every device, which waits for it; on the CPU they are always checked.
+
+    Examples
+    --------
+    >>> reg = FermiRegularizer.from_labels(torch.tensor([0, 1, 1, -1]), n_classes=3, n_groups=2, lam=5.0)
+    >>> logits = torch.zeros(2, 3, requires_grad=True)
+    >>> loss = reg(logits, torch.tensor([0, 1]))
+    >>> loss.backward()
+    >>> tuple(reg.W.grad.shape)
+    (1, 2, 3)
+    """
+
+    W: nn.Parameter
+    group_prior: Tensor
+    known: Tensor
+    condition_of: Tensor
+
+    def __init__(
+        self,
+        n_classes: int,
+        n_groups: int,
+        *,
+        lam: float = 1.0,
+        notion: str = "demographic_parity",
+        n_conditions: int | None = None,
+        advantaged: Iterable[int] | None = None,
+        group_prior: Any = None,
+        radius: float | None = None,
+    ) -> None:
+        super().__init__()
+        kind = as_notion(notion)
+        if not lam >= 0.0:
+            raise bad_argument("lam", f"is {lam!r}", "a number of at least 0")
+        self.n_classes, self.n_groups, self.lam, self.notion = n_classes, n_groups, float(lam), kind.name
+        self.radius, self.debug = radius, False
+        # With conditions of the user's own, the target is the condition.
+        self.own_conditions, self.needs_target = n_conditions is not None, kind.needs_target or n_conditions is not None
+        condition_of = torch.arange(n_conditions) if n_conditions else _condition_of(kind, n_classes, advantaged)
+        Z = int(condition_of.max()) + 1
+        self.W = nn.Parameter(torch.zeros(Z, n_groups, n_classes))
+        self.register_buffer("condition_of", condition_of, persistent=False)
+        self.register_buffer("group_prior", _prior(group_prior, Z, n_groups))
+        self.register_buffer("known", torch.ones(()))
+        self._watch_gradient()
+
+    @classmethod
+    def from_labels(
+        cls, sensitive: Any, target: Any = None, *, n_classes: int, n_groups: int | None = None, **options: Any
+    ) -> Self:
+        """Count the prior and the fraction of rows that count, over all ranks if there are several."""
+        codes = torch.as_tensor(sensitive)
+        if n_groups is None:
+            n_groups = int(codes.max()) + 1
+        regularizer = cls(n_classes, n_groups, **options)
+        table, rows = regularizer._count(codes, None if target is None else torch.as_tensor(target))
+        regularizer._set_prior(table, rows)
+        return regularizer
+
+    @classmethod
+    def from_loader(
+        cls,
+        loader: Iterable[Any],
+        *,
+        n_classes: int,
+        n_groups: int,
+        unpack: Callable[[Any], tuple[Tensor, Tensor | None]] | None = None,
+        **options: Any,
+    ) -> Self:
+        """The same in one pass over a loader; `unpack` gets sensitive and target from a batch.
+
+        By default a batch is a dict with "sensitive" and "target", or ends with (target, sensitive).
+        """
+        regularizer = cls(n_classes, n_groups, **options)
+        table, rows = torch.zeros_like(regularizer.group_prior, dtype=torch.float64), 0.0
+        for batch in loader:
+            sensitive, target = (unpack or _unpacked)(batch)
+            counts, size = regularizer._count(sensitive, target)
+            table, rows = table + counts, rows + size
+        regularizer._set_prior(table, rows)
+        return regularizer
+
+    def forward(self, logits: Tensor, sensitive: Tensor, target: Tensor | None = None) -> Tensor:
+        """λ Σ ψ_i / (B q): the sum over the rows that count, B the batch size, q their fraction in the whole data."""
+        condition = self._conditions(sensitive, target)
+        if not torch.compiler.is_compiling() and (self.debug or logits.device.type == "cpu"):
+            self._check(logits, sensitive, condition)
+        if self.radius is not None and self.training:
+            with torch.no_grad():
+                self.W.mul_(torch.clamp(self.radius / torch.linalg.vector_norm(self.W).clamp_min(1e-30), max=1.0))
+        with torch.autocast(device_type=logits.device.type, enabled=False):
+            F = logits.float().softmax(-1)
+            W = 2.0 * self.W.detach() - self.W  # the value of W, with its gradient reversed
+            counted = (sensitive >= 0) & (condition >= 0)
+            z, s = condition.clamp_min(0), sensitive.clamp_min(0)
+            costs = row_costs(W[z, s], self.group_prior[z, s, None], (W * W).sum(1)[z])
+            psi = (F * costs).sum(-1) - 1.0
+            total = torch.where(counted, psi, 0.0).sum()
+            return self.lam * total / (max(len(logits), 1) * self.known)
+
+    def _conditions(self, sensitive: Tensor, target: Tensor | None) -> Tensor:
+        if sensitive.is_floating_point() or sensitive.dim() != 1:
+            raise bad_argument(
+                "sensitive", f"is {sensitive.dtype} of shape {tuple(sensitive.shape)}", "one whole code per row"
+            )
+        if not self.needs_target:
+            return torch.zeros_like(sensitive)
+        if target is None:
+            raise bad_argument("target", f"is missing, and {self.notion!r} conditions on it", "one code per row")
+        if target.is_floating_point() or target.shape != sensitive.shape:
+            raise bad_argument("target", f"is {target.dtype} of shape {tuple(target.shape)}", "one whole code per row")
+        return target if self.own_conditions else self.condition_of[target]
+
+    def _check(self, logits: Tensor, sensitive: Tensor, condition: Tensor) -> None:
+        """What would be an index out of range or a division by zero further on."""
+        if logits.shape != (len(sensitive), self.n_classes):
+            raise bad_argument(
+                "logits", f"has the shape {tuple(logits.shape)}", f"({len(sensitive)}, {self.n_classes})"
+            )
+        for name, codes, size in (("sensitive", sensitive, self.n_groups), ("target", condition, len(self.W))):
+            if len(codes) and not -1 <= int(codes.min()) <= int(codes.max()) < size:
+                found = f"holds codes from {int(codes.min())} to {int(codes.max())}"
+                raise bad_argument(name, found, f"-1 (unknown) to {size - 1}")
+        counted = (sensitive >= 0) & (condition >= 0)
+        if bool((self.group_prior[condition[counted], sensitive[counted]] == 0.0).any()):
+            raise bad_argument("group_prior", "is zero for a group that occurs", "the prior of the whole data set")
+
+    def _count(self, sensitive: Tensor, target: Tensor | None) -> tuple[Tensor, float]:
+        condition = self._conditions(sensitive, target)
+        counted = (sensitive >= 0) & (condition >= 0)
+        cells = condition[counted] * self.n_groups + sensitive[counted]
+        table = torch.bincount(cells, minlength=self.group_prior.numel()).reshape(self.group_prior.shape)
+        return table.double().cpu(), float(len(sensitive))
+
+    def _set_prior(self, table: Tensor, rows: float) -> None:
+        counts = torch.cat([table.flatten(), torch.tensor([rows], dtype=torch.float64)])
+        if _ranks() > 1:
+            torch.distributed.all_reduce(counts)
+        table, total = counts[:-1].reshape(table.shape), counts[-1]
+        if not bool(table.any()):
+            raise bad_argument("sensitive", "is unknown wherever the notion looks", "some known groups there")
+        self.group_prior.copy_(table / table.sum(1, keepdim=True).clamp_min(1.0))
+        self.known.copy_(table.sum() / total)
+
+    def _watch_gradient(self) -> None:
+        self.W.register_hook(_averaged)  # type: ignore[no-untyped-call]
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self._watch_gradient()  # copies and pickles lose hooks
+
+
+def _averaged(gradient: Tensor) -> Tensor:
+    """W's gradient as the mean over ranks, as DistributedDataParallel does for the model's."""
+    if _ranks() == 1:
+        return gradient
+    total = gradient.clone()
+    torch.distributed.all_reduce(total)
+    return total / _ranks()
+
+
+def _ranks() -> int:
+    running = torch.distributed.is_available() and torch.distributed.is_initialized()
+    return torch.distributed.get_world_size() if running else 1
+
+
+def _condition_of(notion: Notion, n_classes: int, advantaged: Iterable[int] | None) -> Tensor:
+    """The condition of each class, -1 where it does not count."""
+    if advantaged is not None:
+        if not hasattr(notion, "advantaged"):
+            raise bad_argument("advantaged", f"is given for {notion.name!r}", "None, or notion='equal_opportunity'")
+        notion = EqualOpportunity(set(advantaged))
+    labels = list(range(n_classes))
+    return torch.as_tensor(notion.conditions(labels, n_classes, labels).dense())
+
+
+def _prior(given: Any, Z: int, k: int) -> Tensor:
+    if given is None:
+        return torch.full((Z, k), 1.0 / k)
+    prior = torch.as_tensor(given, dtype=torch.float32)
+    if prior.shape not in ((k,), (Z, k)) or bool((prior < 0).any()):
+        raise bad_argument("group_prior", f"has the shape {tuple(prior.shape)}", f"({k},) or ({Z}, {k}), none negative")
+    if bool(((prior.sum(-1) - 1.0).abs() > 1e-3).any()):
+        raise bad_argument("group_prior", "does not sum to one", "the share of every group")
+    return prior.expand(Z, k).clone()
+
+
+def _unpacked(batch: Any) -> tuple[Tensor, Tensor | None]:
+    if isinstance(batch, Mapping):
+        return batch["sensitive"], batch.get("target")
+    return batch[-1], batch[-2]

@@ -15,6 +15,7 @@ from fermi.solvers._threads import limited_threads
 from fermi.training import Fit
 
 _UNSETTLED = 0.01  # dual gap over objective
+_SAMPLE = 1000  # rows
 
 
 def _warn(text: str, category: type[Warning]) -> None:
@@ -67,8 +68,10 @@ def _unsettled(fit: Fit, settings: Settings) -> bool:
 def constant_predictions(fit: Fit, problem: Problem, lam: float, classes: list[Any]) -> None:
     """The fairness term has made all predictions the same."""
     if problem.attributes and lam > 0:
-        with limited_threads(problem.X):
-            predicted = np.unique(fit.predict(problem.X))
+        predicted = np.unique(fit.predict(problem.X[:_SAMPLE]))
+        if len(predicted) == 1:  # seldom: then look at all rows
+            with limited_threads(problem.X):
+                predicted = np.unique(fit.predict(problem.X))
         if len(predicted) == 1:
             _warn(
                 f"Every training row is predicted as {classes[predicted[0]]!r}: the fairness term with λ = {lam:.4g} "

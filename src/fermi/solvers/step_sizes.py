@@ -72,17 +72,22 @@ def automatic(design: Design, objective: FairObjective, batch: int, total: int) 
     """
     eta, rate = untuned(design, objective, batch)
 
-    def left(step: Ints) -> Floats:
-        return np.asarray(1.0 - (step - 1) / total)
+    def falling(size: float, step: Ints) -> Floats:
+        sizes: Floats = step * np.float64(
+            -size / total
+        )  # size (1 − (step − 1) / total), in few operations: this runs for every row
+        sizes += size + size / total
+        return sizes
 
     def theta_size(step: Ints) -> Floats:
-        sizes = eta * left(step)
+        sizes = falling(eta, step)
         return sizes if step[0] * rate >= _RECENT else sizes * np.minimum(1.0, step * rate / _RECENT)
 
     def w_size(step: Ints) -> Floats:
-        started = step[0] * rate >= _RECENT
-        weight = rate if started else np.clip(_RECENT / (step + _RECENT), rate, 0.5)
-        return np.asarray(left(step) * (weight / (2.0 * (objective.lam or 1.0))))
+        size = 1.0 / (2.0 * (objective.lam or 1.0))
+        if step[0] * rate >= _RECENT:
+            return falling(rate * size, step)
+        return np.asarray(falling(size, step) * np.clip(_RECENT / (step + _RECENT), rate, 0.5))
 
     return Steps(theta_size, w_size, automatic=True)
 

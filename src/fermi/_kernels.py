@@ -138,3 +138,12 @@ def column_sums(X: NDArray[Any], weight: Floats, near: Floats, first: Floats, se
                 squares += weight[i] * away * away
             first[j] += total
             second[j] += squares
+
+
+@compiled
+def shuffle(uniform: Floats, order: Ints) -> None:
+    """Fill `order` with a random permutation, from one uniform number per entry (Fisher and Yates, inside out)."""
+    for i in range(order.shape[0]):
+        j = int(uniform[i] * (i + 1))
+        order[i] = order[j]
+        order[j] = i

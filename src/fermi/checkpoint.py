@@ -31,10 +31,10 @@ class Checkpoint:
     def save(self, theta: Floats, duals: tuple[Floats, ...], passes: int, rng: np.random.Generator) -> None:
         """Write the state; the file appears whole or not at all."""
         note = {"mark": self.mark, "passes": passes, "random": rng.bit_generator.state}
-        arrays = {f"dual{t}": W for t, W in enumerate(duals)}
+        arrays: dict[str, Any] = {f"dual{t}": W for t, W in enumerate(duals)}
         partial = self.path.with_name(self.path.name + ".part")
         with partial.open("wb") as file:
-            np.savez(file, theta=theta, note=np.array(json.dumps(note, default=_plain)), **arrays)  # type: ignore[arg-type]
+            np.savez(file, theta=theta, note=np.array(json.dumps(note, default=_plain)), **arrays)
         partial.replace(self.path)
 
     def load(self) -> Saved | None:

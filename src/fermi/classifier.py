@@ -21,7 +21,7 @@ from fermi.settings import Settings, generator
 from fermi.training import Fit, Trainer
 
 
-class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):
     """Logistic regression whose predictions do not depend on a sensitive attribute.
 
     Minimises mean cross-entropy + `lam` × soft ERMI of the notion + ½ `l2` ‖weights‖², for any number of classes and
@@ -236,6 +236,11 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):  # typ
         self._keep(fit, problem, natural_labels(online.classes))
         self.history_ = history
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _read(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, settings: Settings

@@ -54,8 +54,3 @@ class LinearPredictions:
         model.n_features_in_ = self.coef_.shape[1]
         model.n_iter_ = np.array([getattr(self, "n_iter_", 1)], dtype=np.int32)
         return model
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True
-        return tags

@@ -143,6 +143,14 @@ def test_projection_mixed_precision_and_compilation() -> None:
         ({}, {"logits": torch.zeros(2, 5)}, "`logits` has the shape \\(2, 5\\); expected \\(2, 3\\)"),
         ({"notion": "equalized_odds"}, {}, "`target` is missing, and 'equalized_odds' conditions on it"),
         ({"notion": "equalized_odds"}, {"target": torch.tensor([0.0, 1.0])}, "`target` is torch.float32"),
+        (
+            {"notion": "equalized_odds"},
+            {"target": torch.tensor([0, 3])},
+            "`target` holds codes from 0 to 3; expected -1",
+        ),
+        ({"n_conditions": 0}, {}, "`n_conditions` is 0; expected a positive number"),
+        ({"radius": -1.0}, {}, "`radius` is -1.0; expected a positive number"),
+        ({"n_conditions": 2}, {"target": torch.tensor([0, 2])}, "`target` holds codes from 0 to 2"),
         ({"group_prior": [1.0, 0.0]}, {}, "`group_prior` is zero for a group that occurs"),
     ],
 )
@@ -150,6 +158,19 @@ def test_bad_input(options: dict[str, Any], call: dict[str, Any], words: str) ->
     arguments = {"logits": torch.zeros(2, 3), "sensitive": torch.tensor([0, 1]), **call}
     with pytest.raises(fermi.FermiError, match=words):
         FermiRegularizer(3, 2, **options)(**arguments)
+
+
+def test_an_unknown_target_counts_in_no_condition() -> None:
+    reg = FermiRegularizer(3, 2, notion="equalized_odds")
+    with torch.no_grad():
+        reg.W.normal_(generator=torch.Generator().manual_seed(0))
+    logits, s = torch.randn(2, 3, generator=torch.Generator().manual_seed(0)), torch.tensor([0, 1])
+    whole, first = (reg(logits, s, torch.tensor([1, y])).item() for y in (2, -1))
+    alone = reg(logits[:1], s[:1], torch.tensor([1])).item()
+    assert first == pytest.approx(alone / 2)
+    assert whole != pytest.approx(first)
+    with pytest.raises(fermi.FermiError, match="`sensitive` holds codes from 0 to 5"):
+        FermiRegularizer.from_labels([0, 5], n_classes=2, n_groups=2)
 
 
 def test_a_loader_gives_the_same_prior() -> None:

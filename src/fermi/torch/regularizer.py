@@ -83,6 +83,9 @@ class FermiRegularizer(nn.Module):
         self.radius, self.debug = radius, False
         # With conditions of the user's own, the target is the condition.
         self.own_conditions, self.needs_target = n_conditions is not None, kind.needs_target or n_conditions is not None
+        for name, value in {"n_conditions": n_conditions, "radius": radius}.items():
+            if value is not None and not value > 0:
+                raise bad_argument(name, f"is {value!r}", "a positive number, or None")
         condition_of = torch.arange(n_conditions) if n_conditions else _condition_of(kind, n_classes, advantaged)
         Z = int(condition_of.max()) + 1
         self.W = nn.Parameter(torch.zeros(Z, n_groups, n_classes))
@@ -150,13 +153,26 @@ class FermiRegularizer(nn.Module):
             raise bad_argument(
                 "sensitive", f"is {sensitive.dtype} of shape {tuple(sensitive.shape)}", "one whole code per row"
             )
+        self._check_codes("sensitive", sensitive, self.n_groups)
         if not self.needs_target:
             return torch.zeros_like(sensitive)
         if target is None:
             raise bad_argument("target", f"is missing, and {self.notion!r} conditions on it", "one code per row")
         if target.is_floating_point() or target.shape != sensitive.shape:
             raise bad_argument("target", f"is {target.dtype} of shape {tuple(target.shape)}", "one whole code per row")
-        return target if self.own_conditions else self.condition_of[target]
+        if self.own_conditions:
+            self._check_codes("target", target, len(self.W))
+            return target
+        self._check_codes("target", target, len(self.condition_of))
+        return torch.where(target >= 0, self.condition_of[target.clamp_min(0)], -1)
+
+    def _check_codes(self, name: str, codes: Tensor, size: int) -> None:
+        """Refuse codes out of range where that does not wait for a device."""
+        if torch.compiler.is_compiling() or not (self.debug or codes.device.type == "cpu") or len(codes) == 0:
+            return
+        low, high = int(codes.min()), int(codes.max())
+        if low < -1 or high >= size:
+            raise bad_argument(name, f"holds codes from {low} to {high}", f"-1 (unknown) to {size - 1}")
 
     def _check(self, logits: Tensor, sensitive: Tensor, condition: Tensor) -> None:
         """What would be an index out of range or a division by zero further on."""
@@ -164,10 +180,6 @@ class FermiRegularizer(nn.Module):
             raise bad_argument(
                 "logits", f"has the shape {tuple(logits.shape)}", f"({len(sensitive)}, {self.n_classes})"
             )
-        for name, codes, size in (("sensitive", sensitive, self.n_groups), ("target", condition, len(self.W))):
-            if len(codes) and not -1 <= int(codes.min()) <= int(codes.max()) < size:
-                found = f"holds codes from {int(codes.min())} to {int(codes.max())}"
-                raise bad_argument(name, found, f"-1 (unknown) to {size - 1}")
         counted = (sensitive >= 0) & (condition >= 0)
         if bool((self.group_prior[condition[counted], sensitive[counted]] == 0.0).any()):
             raise bad_argument("group_prior", "is zero for a group that occurs", "the prior of the whole data set")
@@ -190,10 +202,10 @@ class FermiRegularizer(nn.Module):
         self.known.copy_(table.sum() / total)
 
     def _watch_gradient(self) -> None:
-        self.W.register_hook(_averaged)  # type: ignore[no-untyped-call]
+        self.W.register_hook(_averaged)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        super().__setstate__(state)
         self._watch_gradient()  # copies and pickles lose hooks
 
 

@@ -460,10 +460,10 @@ def test_sparse_rows_weights_and_conditions() -> None:
         ({"theta_radius": 1e4}, "choose a smaller `theta_radius`"),
         ({"theta_radius": 1.0, "probabilities": np.full((400, 3), 1 / 3)}, "one of the two"),
         ({"probabilities": np.full((400, 2), 1 / 2)}, "`probabilities` has the shape"),
-        ({"y": np.zeros(400)}, "`y` has missing entries or one class"),
-        ({"X": np.full((400, 2), np.nan)}, "`X` holds missing"),
-        ({"X": np.zeros((3, 2))}, "`X` has 3 rows"),
-        ({"X": csr_matrix((3, 2))}, "`X` has the shape"),
+        ({"y": np.zeros(400)}, "`y` holds one class only"),
+        ({"X": np.full((400, 2), np.nan)}, "`X` holds NaN or inf"),
+        ({"X": np.zeros((3, 2))}, "`y` has 400 rows; expected 3, as many as `X`"),
+        ({"X": csr_matrix((3, 2))}, "`y` has 400 rows; expected 3, as many as `X`"),
     ],
 )
 def test_bad_arguments_are_named(change: dict[str, Any], words: str) -> None:

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from fermi._kernels import Ints
 from fermi.columns import as_frame
@@ -53,6 +53,14 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
+
+
+def read_matrix(X: Any) -> Any:
+    """X alone, for no estimator."""
+    _refuse_words(X)
+    matrix = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
+    _refuse_infinite(matrix, None)
+    return matrix
 
 
 def _refuse_words(X: Any) -> None:

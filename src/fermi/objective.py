@@ -155,6 +155,10 @@ class FairObjective:
         F, _ = self._predict(logits)
         return tuple(term.optimal_dual(term.laws(F)) for term in self.terms)
 
+    def predictions(self, logits: Floats) -> Floats:
+        """F = softmax."""
+        return self._predict(logits)[0]
+
     def _predict(self, logits: Floats) -> tuple[Floats, float]:
         """F = softmax and the mean cross-entropy."""
         F = np.array(logits, dtype=np.float64, order="C")

@@ -160,7 +160,7 @@ def read_problem(
     weight = read_weight(source.sample_weight)
     check_rows(
         [
-            ("X", range(n) if row_index(source.X) is None else source.X),
+            ("X", range(matrix.shape[0]) if row_index(source.X) is None else source.X),
             ("y", range(n) if row_index(source.y) is None else source.y),
             *((ARGUMENT if name is None else f"{ARGUMENT}[{name!r}]", column) for name, column in columns.items()),
             ("sample_weight", weight if row_index(source.sample_weight) is None else source.sample_weight),

@@ -13,22 +13,21 @@ import numpy as np
 
 from fermi._kernels import Floats
 from fermi._parallel import chunks
-from fermi.columns import check_rows, read_column, read_columns
-from fermi.encoding import encode
 from fermi.errors import FermiError, bad_argument
+from fermi.features import read_matrix, read_target
 from fermi.formulas import theory as formula
 from fermi.formulas.theory import Constants
-from fermi.groups import ARGUMENT, GroupEncoder
-from fermi.inputs import read_weight
 from fermi.notions import Notion, as_notion
-from fermi.objective import FairObjective, Term
+from fermi.objective import FairObjective
+from fermi.problem import Source, read_problem
+from fermi.settings import number, whole
 from fermi.solvers import lbfgs
 from fermi.solvers.design import Design
 
 __all__ = ["Constants", "Theory", "constants", "of_problem"]
 
 _ALWAYS = (
-    "Batches are drawn at random with replacement; the solvers here shuffle the rows and pass over them instead.",
+    "Batches are drawn at random with replacement, as sgda does for these steps; with others it shuffles the rows.",
     "Step sizes stay constant and the θ returned is drawn from all iterates.",
     "W is kept in the ball of radius D around 0 by projection.",
     "The start is θ = 0, so that Φ(θ⁰) − inf Φ is at most log m.",
@@ -145,27 +144,14 @@ def constants(
     >>> bool(np.isclose(t.corrected.eta_w, 1 / t.corrected.beta))
     True
     """
-    columns = read_columns(sensitive_features, ARGUMENT)
-    given = read_weight(sample_weight)
-    sparse = hasattr(X, "tocsr")
-    rows = [
-        *((ARGUMENT, column) for column in columns.values()), ("sample_weight", sample_weight),
-        ("X", None if sparse else X), ("y", read_column(y, "y")),
-    ]  # fmt: skip
-    n = check_rows(rows)
-    matrix = _matrix(X, n)
-    target = encode(read_column(y, "y"), "y").compact()
-    if target.n_unknown or len(target.values_of) < 2:
-        raise bad_argument("y", "has missing entries or one class only", "a label in every row, of two or more classes")
-    weight = np.ones(n) if given is None else given
-    encoder = GroupEncoder()
-    groups = encoder.fit_transform(sensitive_features)
-    conditions = as_notion(fairness).conditions(y, n)
-    term = Term.from_codes(conditions.dense(), groups, (len(conditions.values_of), len(encoder.groups_)), weight)
-    design = Design.of(matrix, weight / weight.sum(), intercept=True, n_classes=len(target.values_of))
-    objective = FairObjective(target.dense(), weight / weight.sum(), (term,), lam)
+    matrix, labels = read_matrix(X), np.asarray(y)
+    target, classes = read_target(labels)
+    source = Source(X, y, sensitive_features, sample_weight)
+    notion = as_notion(fairness, "fairness")
+    problem = read_problem(source, matrix, labels, target, classes.tolist(), None, notion, "intersection")
+    design = Design.of(matrix, problem.loss_weight, intercept=True, n_classes=problem.n_classes, l2=l2)
     return of_problem(
-        design, objective, theta_radius=theta_radius, batch=batch_size, epsilon=epsilon, l2=l2,
+        design, problem.objective(lam), theta_radius=theta_radius, batch=batch_size, epsilon=epsilon, l2=l2,
         probabilities=None if probabilities is None else np.asarray(probabilities, dtype=np.float64),
     )  # fmt: skip
 
@@ -217,11 +203,11 @@ def _check(
     theta_radius: float | None,
     probabilities: Floats | None,
 ) -> None:
-    for name, number in (("lam", objective.lam), ("epsilon", epsilon), ("batch_size", batch)):
-        if not 0 < number < np.inf:
-            raise bad_argument(name, f"is {number!r}", "a number greater than zero")
-    if theta_radius is not None and not 0 <= theta_radius < np.inf:
-        raise bad_argument("theta_radius", f"is {theta_radius!r}", "a number of at least zero")
+    for name, value in (("lam", objective.lam), ("epsilon", epsilon)):
+        number(name, value, "a number greater than zero", low=0.0, open_low=True)
+    whole("batch_size", batch, "a whole number greater than zero", low=1)
+    if theta_radius is not None:
+        number("theta_radius", theta_radius, "a number of at least zero", low=0.0)
     if probabilities is None:
         return
     if theta_radius is not None:
@@ -229,16 +215,6 @@ def _check(
     shape = (len(objective.target), design.n_classes)
     if probabilities.shape != shape or not np.allclose(probabilities.sum(axis=1), 1.0, atol=1e-3):
         raise bad_argument("probabilities", f"has the shape {probabilities.shape}", f"{shape}, each row summing to one")
-
-
-def _matrix(X: Any, n: int) -> Any:
-    """X as the design wants it."""
-    matrix = X.tocsr() if hasattr(X, "tocsr") else np.ascontiguousarray(X, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != n:
-        raise bad_argument("X", f"has the shape {matrix.shape}", f"({n}, number of features)")
-    if not np.isfinite(matrix.data if hasattr(matrix, "tocsr") else matrix).all():
-        raise bad_argument("X", "holds missing or infinite numbers", "finite numbers")
-    return matrix
 
 
 def _square_norms(design: Design) -> Iterator[Floats]:
@@ -266,10 +242,7 @@ def _fitted(design: Design, objective: FairObjective, lam: float, l2: float) -> 
     theta = np.zeros(design.shape)
     problem = replace(objective, lam=lam)
     found = lbfgs.solve(design, problem, theta, l2=l2, max_iter=500, tol=1e-4, report=lambda record: None)
-    logits = design.logits(found.theta)
-    F = np.exp(logits - logits.max(axis=1, keepdims=True))
-    probabilities: Floats = F / F.sum(axis=1, keepdims=True)
-    return probabilities
+    return objective.predictions(design.logits(found.theta))
 
 
 def _setting(objective: FairObjective, points: Sequence[Floats], m: int) -> formula.Setting:

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fermi import _kernels
 from fermi._kernels import Floats, Ints
 from fermi._parallel import chunks
 from fermi.formulas.ermi import nonzero, tilt
@@ -32,13 +31,6 @@ class Point(NamedTuple):
 
     theta: Floats
     duals: tuple[Floats, ...]
-
-
-def predictions(objective: FairObjective, logits: Floats) -> Floats:
-    """F = softmax."""
-    F = np.array(logits, dtype=np.float64, order="C")
-    _kernels.softmax_rows(F, objective.target, objective.weight)
-    return F
 
 
 def table_of(term: Term, values: Floats) -> Floats:
@@ -87,7 +79,7 @@ class Anchor:
     def at(cls, design: Design, objective: FairObjective, theta: Floats) -> Anchor:
         """One pass for the predictions, and one for A."""
         logits = design.logits(theta)
-        F = predictions(objective, logits)
+        F = objective.predictions(logits)
         tables = tuple(table_of(term, F) for term in objective.terms)
         fits = sum(table.size for table in tables) * theta.size <= _MOST_SLOPES
         slopes = tuple(slopes_of(design, term, F) for term in objective.terms) if fits else ()
@@ -144,7 +136,7 @@ class Batch:
 
     def ascents(self, anchor: Anchor, logits: Floats, point: Point) -> tuple[Floats, ...]:
         """∇_W of each term, from the batch's estimate of T."""
-        F = predictions(self.objective, logits)
+        F = self.objective.predictions(logits)
         if not self.anchored:
             tables = [table_of(term, F) for term in self.objective.terms]
         else:

@@ -159,6 +159,7 @@ def test_a_bad_chunk_leaves_the_model_as_it_was() -> None:
     ("options", "words"),
     [
         ({"solver": "lbfgs"}, "`solver` is 'lbfgs'; expected 'auto' or 'sgda': partial_fit sees each row once"),
+        ({"max_iter": 5}, "`max_iter` is 5; expected None: partial_fit does not do that"),
         ({"max_violation": 0.1}, "`max_violation` is 0.1; expected None: partial_fit does not do that, use fit"),
         ({"output": "average", "batch_size": 4}, "`output` is 'average'; expected 'last'"),
         ({"eta_w": "theory", "batch_size": 1}, "`eta_w` is 'theory', which needs all rows"),
@@ -213,6 +214,14 @@ def test_the_history_measures_the_chunk_whatever_was_unknown_before() -> None:
     model.partial_fit(X[120:], y[120:], sensitive_features=s[120:])
     assert model.history_[-1]["ermi"] == pytest.approx(ermi(model, X[120:], y[120:], s[120:]), rel=1e-9)
     assert model.score(X, y) > 0.65
+
+
+def test_known_groups_without_weight_are_no_groups() -> None:
+    X, y, s = rows(n=400)
+    model = FermiClassifier().partial_fit(X, y, sensitive_features=s)
+    few = np.where(np.arange(100) < 5, s[:100], None)
+    model.partial_fit(X[:100], y[:100], sensitive_features=few, sample_weight=(np.arange(100) >= 5).astype(float))
+    assert model.history_[-1]["ermi"] == 0.0
 
 
 def test_one_class_must_be_declared() -> None:

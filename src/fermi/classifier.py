@@ -51,8 +51,8 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):
         early.
     eta_theta, eta_w : float, callable, "auto" or "theory"
         Step sizes of sgda and sreda for the weights, in the units of standardised features, and for W. A callable
-        gets the number of the step. "auto" needs no tuning; "theory" takes the convergence theorem's constants, and
-        draws rows with replacement as the theorem does.
+        gets the number of the step. "auto" needs no tuning; "theory" takes the convergence theorem's constants;
+        sgda then draws rows with replacement, as the theorem does.
     radius : float, "theory" or None
         Keep W within this Frobenius norm.
     output : "last", "random" or "average"
@@ -182,7 +182,7 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):
             advice.plain_model()
         advice.small_groups(problem)
         rng = generator(self.random_state)
-        start = self._last_fit(problem, classes)
+        start = self._last_fit(problem, classes, settings)
         trainer = Trainer(problem, settings)
         with Progress(settings.verbose > 0) as progress:
             lam, path = choose_lam(trainer, settings, held_out, rng, progress)
@@ -205,7 +205,10 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):
         groups: Any = None,
         sample_weight: Any = None,
     ) -> FermiClassifier:
-        """Pass once over a chunk of rows, going on from the model as it is.
+        """Pass once over a chunk of rows in their order, going on from the model as it is.
+
+        Of the options, `tol`, `warm_start`, `random_state` and `verbose` have no meaning here; those that ask for more
+        than one pass are refused.
 
         Parameters
         ----------
@@ -268,9 +271,9 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):
             source, matrix, labels, target, classes.tolist(), None, settings.fairness, settings.attributes
         )
 
-    def _last_fit(self, problem: Problem, classes: NDArray[Any]) -> Fit | None:
+    def _last_fit(self, problem: Problem, classes: NDArray[Any], settings: Settings) -> Fit | None:
         """Where a warm start begins."""
-        if not (self.warm_start and hasattr(self, "coef_")):
+        if not (settings.warm_start and hasattr(self, "coef_")):
             return None
         if self.coef_.shape[1] != problem.X.shape[1] or self.classes_.tolist() != classes.tolist():
             raise bad_argument(

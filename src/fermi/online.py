@@ -125,7 +125,7 @@ class Online:
 
     def _measured(self, problem: Problem, settings: Settings) -> Record:
         """The objective on these rows alone, with their own group statistics."""
-        known = [t for t, a in enumerate(problem.attributes) if ((a.codes >= 0) & (problem.conditions >= 0)).any()]
+        known = [t for t, a in enumerate(problem.attributes) if replace(problem, attributes=(a,)).is_judgeable()]
         objective = replace(problem, attributes=tuple(problem.attributes[t] for t in known)).objective(settings.lam)
         design = replace(self.design, X=problem.X, n_classes=len(self.classes))
         theta = design.parameters(self.weights, self.shift)

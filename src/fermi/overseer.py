@@ -20,19 +20,31 @@ class Overseer:
     """A `Watch` that saves to a checkpoint and judges each θ on held-out rows; either may be None."""
 
     def __init__(
-        self, design: Design, file: Checkpoint | None, rng: np.random.Generator, held_out: Problem | None, lam: float
+        self,
+        design: Design,
+        file: Checkpoint | None,
+        rng: np.random.Generator,
+        held_out: Problem | None,
+        lam: float,
+        before: int = 0,
     ) -> None:
         self.design, self.file, self.rng = design, file, rng
+        self.before = before  # passes of an interrupted run, for a solver that counts its own from 0
         self.objective = None if held_out is None else held_out.objective(lam)
         self.rows = None if held_out is None else replace(design, X=held_out.X)
         self.best, self.waited = np.inf, 0
         self.theta = np.zeros(design.shape)
         self.duals: tuple[Floats, ...] = ()
 
+    @property
+    def passes_per_record(self) -> int:
+        """How often to be called: rows held out can only stop what they see."""
+        return 10 if self.objective is None else 1
+
     def __call__(self, theta: Floats, duals: tuple[Floats, ...], done: int) -> bool:
         """Whether to stop here."""
         if self.file is not None:
-            self.file.save(theta, duals, done, self.rng)
+            self.file.save(theta, duals, self.before + done, self.rng)
         if self.objective is None or self.rows is None:
             return False
         value = self.objective.evaluate(self.rows.logits(theta)).objective
@@ -42,8 +54,9 @@ class Overseer:
         return self.waited >= _PATIENCE
 
     def choose(self, solution: Solution, objective: FairObjective) -> Solution:
-        """The solution, or the θ that was best on the held-out rows if they stopped the training."""
-        if self.waited < _PATIENCE:
+        """The solution, or the θ that was best on the rows held out, if there are any."""
+        if not np.isfinite(self.best):
             return solution
         duals = self.duals or objective.optimal_duals(self.design.logits(self.theta))
-        return solution._replace(theta=self.theta, duals=duals, converged=True)
+        converged = solution.converged or self.waited >= _PATIENCE
+        return solution._replace(theta=self.theta, duals=duals, converged=converged)

@@ -61,7 +61,7 @@ def _columns(sensitive_features: Any, model: Online, settings: Settings, first: 
 def _refuse_what_streams_cannot_do(estimator: Any, settings: Settings) -> None:
     if estimator.solver not in ("auto", "sgda"):
         raise bad_argument("solver", f"is {estimator.solver!r}", "'auto' or 'sgda': partial_fit sees each row once")
-    for name, usual in {"max_violation": None, "output": "last", "checkpoint": None}.items():
+    for name, usual in {"max_violation": None, "output": "last", "checkpoint": None, "max_iter": None}.items():
         if (value := getattr(settings, name)) != usual:
             raise bad_argument(name, f"is {value!r}", f"{usual!r}: partial_fit does not do that, use fit")
     for name in ("eta_theta", "eta_w", "radius"):

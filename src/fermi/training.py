@@ -19,7 +19,7 @@ from fermi.problem import Problem
 from fermi.settings import Settings
 from fermi.solvers import lbfgs, sgda, sreda
 from fermi.solvers.design import Design
-from fermi.solvers.solution import Record, Solution, Watch
+from fermi.solvers.solution import Record, Solution
 
 _BATCH = 64
 _ITERATIONS = 1000
@@ -96,39 +96,42 @@ class Trainer:
         begin = Start(np.zeros(self.design.shape), None, 0)
         if start is not None:
             begin = Start(self.design.parameters(start.weights, start.shift), start.duals, 0)
-        file = self._checkpoint(lam) if saving else None
+        file = self._checkpoint(lam, start, held_out) if saving else None
         saved = None if file is None else file.load()
         if saved is not None:
             begin = Start(saved.theta, saved.duals or None, saved.passes)
             rng.bit_generator.state = saved.random
-        watch = Overseer(self.design, file, rng, held_out, lam)
+        before = 0 if self.settings.solver == "sgda" else begin.passes
+        watch = Overseer(self.design, file, rng, held_out, lam, before)
         solve = {"lbfgs": self._lbfgs, "sgda": self._sgda, "sreda": self._sreda}[self.settings.solver]
         solution = watch.choose(solve(objective, begin, rng, record, watch), objective)
+        solution = solution._replace(n_iter=before + solution.n_iter)
         if file is not None:
             file.remove()
         weights, shift = self.design.coefficients(solution.theta)
         return Fit(weights, shift, solution.duals, history, solution.converged, solution.n_iter)
 
-    def _checkpoint(self, lam: float) -> Checkpoint | None:
-        """The file of this very fit: the same rows, options and λ."""
+    def _checkpoint(self, lam: float, start: Fit | None, held_out: Problem | None) -> Checkpoint | None:
+        """The file of this very fit: the same rows, options, λ, start and judges."""
         own, problem = self.settings, self.problem
         if own.checkpoint is None:
             return None
         parts = (problem.target, problem.weight, problem.conditions, *(a.codes for a in problem.attributes))
         seen = (problem.X.shape, self.design.centre, self.design.mean_square)
+        around = (None if start is None else start.weights, None if held_out is None else held_out.target)
         # A function is known by its name: its address differs from process to process.
         names = {n: getattr(v, "__qualname__", v) for n in ("eta_theta", "eta_w") if callable(v := getattr(own, n))}
         options = replace(own, checkpoint=None, verbose=0, **names)
-        return Checkpoint(own.checkpoint, fingerprint(options, lam, *seen, *parts))
+        return Checkpoint(own.checkpoint, fingerprint(options, lam, *seen, *parts, *around))
 
-    def _lbfgs(self, objective: FairObjective, begin: Start, rng: Any, report: Report, watch: Watch) -> Solution:
+    def _lbfgs(self, objective: FairObjective, begin: Start, rng: Any, report: Report, watch: Overseer) -> Solution:
         own = self.settings
+        left = max(1, (own.max_iter or _ITERATIONS) - begin.passes)
         return lbfgs.solve(
-            self.design, objective, begin.theta, l2=own.l2, max_iter=own.max_iter or _ITERATIONS, tol=own.tol,
-            report=report, watch=watch,
-        )  # fmt: skip
+            self.design, objective, begin.theta, l2=own.l2, max_iter=left, tol=own.tol, report=report, watch=watch
+        )
 
-    def _sgda(self, objective: FairObjective, begin: Start, rng: Any, report: Report, watch: Watch) -> Solution:
+    def _sgda(self, objective: FairObjective, begin: Start, rng: Any, report: Report, watch: Overseer) -> Solution:
         own, n = self.settings, len(self.problem.target)
         batch = own.batch(n, _BATCH)
         epochs = own.max_iter or passes(n, batch, objective.lam)
@@ -140,13 +143,13 @@ class Trainer:
             self.design, objective, begin.theta, l2=own.l2, batch=batch, epochs=epochs, tol=own.tol, steps=steps,
             rng=rng, radius=radius, output=own.output, duals=begin.duals,
             replace="theory" in (own.eta_theta, own.eta_w),
-            done=begin.passes, report=report, watch=watch,
+            done=begin.passes, passes_per_record=watch.passes_per_record, report=report, watch=watch,
         )  # fmt: skip
 
-    def _sreda(self, objective: FairObjective, begin: Start, rng: Any, report: Report, watch: Watch) -> Solution:
+    def _sreda(self, objective: FairObjective, begin: Start, rng: Any, report: Report, watch: Overseer) -> Solution:
         own, n = self.settings, len(self.problem.target)
         batch = own.batch(n, max(1, round(n**0.5)))
-        epochs = own.max_iter or passes(n, 1, objective.lam)
+        epochs = max(1, (own.max_iter or passes(n, 1, objective.lam)) - begin.passes)
         eta_theta, eta_w, radius = self._resolved(objective, batch)
         return sreda.solve(
             self.design, objective, begin.theta, l2=own.l2, batch=batch, epochs=epochs, tol=own.tol,

@@ -36,8 +36,6 @@ Output = Literal["last", "average", "random"]
 # fairness a large λ makes the objective large.
 _EXPLODED = 10.0
 _RESTARTS = 3
-# A record reads X twice, a pass once: with these two a history takes a tenth of the time at most.
-_PASSES_PER_RECORD = 10
 _RECORDS = 20
 
 _log = logging.getLogger("fermi")
@@ -59,6 +57,7 @@ def solve(
     replace: bool = False,
     duals: tuple[Floats, ...] | None = None,
     done: int = 0,
+    passes_per_record: int = 10,
     report: Callable[[Record], None],
     watch: Watch = never,
     progress: Callable[[int], None] = lambda done: None,
@@ -67,14 +66,18 @@ def solve(
 
     Returned is θ of the last step, the mean over all steps, or θ after a step drawn uniformly; W is that of the last
     step, or of the drawn one. A pass stops the run if its record has ‖∇Φ‖∞ ≤ tol > 0; a drawn step waits for all
-    passes. Automatic steps that diverge are tried again at a tenth, whose records then count from the first step. A run
-    that was interrupted goes on from θ, W and the passes `done`.
+    passes. A record reads X twice and a pass once, hence the few of them. Automatic steps that diverge are tried again
+    at a tenth, whose records then count from the first step. A run that was interrupted goes on from θ, W and the
+    passes `done`.
     """
     loop = Loop(design, objective, l2=l2, batch=batch, radius=radius, averaged=output == "average")
     record = functools.partial(history.record, design, objective, l2=l2)
     with limited_threads(design.X):
         start = objective.evaluate(design.logits(theta)).loss + design.penalty(theta, l2)[0] if theta.any() else 0.0
-        run = _Run(loop, epochs, tol, rng, output == "random", replace, start, done, record, report, watch, progress)
+        every = max(passes_per_record, -(-epochs // _RECORDS))
+        run = _Run(
+            loop, epochs, tol, rng, output == "random", replace, start, done, every, record, report, watch, progress
+        )
         for _ in range(1 + _RESTARTS * steps.automatic):
             found = run.attempt(theta, duals, steps)
             if found is not None:
@@ -94,6 +97,7 @@ class _Run:
     replace: bool
     start: float
     done: int
+    every: int
     record: Callable[[Floats, tuple[Floats, ...]], Record]
     report: Callable[[Record], None]
     watch: Watch
@@ -107,7 +111,6 @@ class _Run:
         per_pass = -(-loop.n // loop.batch)
         total, state.taken = self.epochs * per_pass, self.done * per_pass
         drawn = int(self.rng.integers(1, total + 1)) if self.draws else 0
-        every = max(_PASSES_PER_RECORD, -(-self.epochs // _RECORDS))
         chosen, converged, stopped, done = None, False, False, self.done
         while done < self.epochs and not (converged or stopped):
             chosen = self._one_pass(state, steps, drawn) or chosen
@@ -115,7 +118,7 @@ class _Run:
             self.progress(done)
             if not state.finite():
                 return None
-            if done % every == 0 or done == self.epochs:
+            if done % self.every == 0 or done == self.epochs:
                 with np.errstate(over="ignore", invalid="ignore"):
                     record = self.record(loop.theta(state), loop.duals(state))
                 if not record["objective"] - loop.lam * record["ermi"] <= limit:

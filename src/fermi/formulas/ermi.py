@@ -63,7 +63,7 @@ def class_costs(W: Any, p: Any) -> Any:
 
 def row_costs(W_s: Any, p_s: Any, norms: Any) -> Any:
     """The same for some rows: their groups' rows of W, the prior of those groups, and the column norms Σ_s W²."""
-    return 2.0 * W_s / nonzero(p_s) ** 0.5 - norms
+    return W_s * (2.0 / nonzero(p_s) ** 0.5) - norms
 
 
 def tilt(F: Any, C: Any) -> Any:

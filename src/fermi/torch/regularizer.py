@@ -12,13 +12,16 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.algorithms.join import Join
 
 from fermi.errors import bad_argument
-from fermi.formulas.ermi import row_costs
 from fermi.notions import EqualOpportunity, Notion, as_notion
+from fermi.settings import number, whole
+from fermi.torch._ranks import Joining, add_over_ranks, average_over_ranks
+from fermi.torch._saddle import saddle
 
 
-class FermiRegularizer(nn.Module):
+class FermiRegularizer(Joining, nn.Module):
     """λ times an unbiased estimate of ERMI, maximised over W by the optimizer that trains the model.
 
     Parameters
@@ -75,11 +78,12 @@ class FermiRegularizer(nn.Module):
         group_prior: Any = None,
         radius: float | None = None,
     ) -> None:
-        super().__init__()
+        nn.Module.__init__(self)
+        Joining.__init__(self)
         kind = as_notion(notion)
-        if not lam >= 0.0:
-            raise bad_argument("lam", f"is {lam!r}", "a number of at least 0")
-        self.n_classes, self.n_groups, self.lam, self.notion = n_classes, n_groups, float(lam), kind.name
+        self.n_classes = whole("n_classes", n_classes, "a whole number of at least 2", low=2)
+        self.n_groups = whole("n_groups", n_groups, "a whole number of at least 1", low=1)
+        self.lam, self.notion = number("lam", lam, "a number of at least 0", low=0.0), kind.name
         self.radius, self.debug = radius, False
         # With conditions of the user's own, the target is the condition.
         self.own_conditions, self.needs_target = n_conditions is not None, kind.needs_target or n_conditions is not None
@@ -133,19 +137,17 @@ class FermiRegularizer(nn.Module):
     def forward(self, logits: Tensor, sensitive: Tensor, target: Tensor | None = None) -> Tensor:
         """λ Σ ψ_i / (B q): the sum over the rows that count, B the batch size, q their fraction in the whole data."""
         condition = self._conditions(sensitive, target)
+        if self.training and not torch.compiler.is_compiling():
+            Join.notify_join_context(self)
         if not torch.compiler.is_compiling() and (self.debug or logits.device.type == "cpu"):
             self._check(logits, sensitive, condition)
         if self.radius is not None and self.training:
             with torch.no_grad():
                 self.W.mul_(torch.clamp(self.radius / torch.linalg.vector_norm(self.W).clamp_min(1e-30), max=1.0))
         with torch.autocast(device_type=logits.device.type, enabled=False):
-            F = logits.float().softmax(-1)
-            W = 2.0 * self.W.detach() - self.W  # the value of W, with its gradient reversed
-            counted = (sensitive >= 0) & (condition >= 0)
-            z, s = condition.clamp_min(0), sensitive.clamp_min(0)
-            costs = row_costs(W[z, s], self.group_prior[z, s, None], (W * W).sum(1)[z])
-            psi = (F * costs).sum(-1) - 1.0
-            total = torch.where(counted, psi, 0.0).sum()
+            precise = torch.promote_types(self.W.dtype, torch.float32)
+            F, prior = logits.to(precise).softmax(-1), self.group_prior.to(precise)
+            total = saddle(F, self.W.to(precise), prior, condition, sensitive)
             return self.lam * total / (max(len(logits), 1) * self.known)
 
     def _conditions(self, sensitive: Tensor, target: Tensor | None) -> Tensor:
@@ -193,8 +195,7 @@ class FermiRegularizer(nn.Module):
 
     def _set_prior(self, table: Tensor, rows: float) -> None:
         counts = torch.cat([table.flatten(), torch.tensor([rows], dtype=torch.float64)])
-        if _ranks() > 1:
-            torch.distributed.all_reduce(counts)
+        add_over_ranks(counts)
         table, total = counts[:-1].reshape(table.shape), counts[-1]
         if not bool(table.any()):
             raise bad_argument("sensitive", "is unknown wherever the notion looks", "some known groups there")
@@ -202,25 +203,11 @@ class FermiRegularizer(nn.Module):
         self.known.copy_(table.sum() / total)
 
     def _watch_gradient(self) -> None:
-        self.W.register_hook(_averaged)
+        average_over_ranks(self.W)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._watch_gradient()  # copies and pickles lose hooks
-
-
-def _averaged(gradient: Tensor) -> Tensor:
-    """W's gradient as the mean over ranks, as DistributedDataParallel does for the model's."""
-    if _ranks() == 1:
-        return gradient
-    total = gradient.clone()
-    torch.distributed.all_reduce(total)
-    return total / _ranks()
-
-
-def _ranks() -> int:
-    running = torch.distributed.is_available() and torch.distributed.is_initialized()
-    return torch.distributed.get_world_size() if running else 1
 
 
 def _condition_of(notion: Notion, n_classes: int, advantaged: Iterable[int] | None) -> Tensor:

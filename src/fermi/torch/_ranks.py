@@ -1,0 +1,88 @@
+"""W on several processes: its gradient is their mean, as DistributedDataParallel makes the model's."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.algorithms.join import Joinable, JoinHook
+
+
+def ranks() -> int:
+    """How many processes train together."""
+    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+
+
+def add_over_ranks(counts: Tensor) -> None:
+    """Make them the sum over all ranks."""
+    if ranks() > 1:
+        own = counts.cuda() if dist.get_backend() == "nccl" else counts
+        dist.all_reduce(own)
+        counts.copy_(own)
+
+
+def average_over_ranks(parameter: nn.Parameter) -> None:
+    """After each backward pass its gradient is the mean over the ranks that made one.
+
+    That is done when the whole pass is over: then every rank has sent the model's gradients first, in one order, and
+    a rank that has run out of batches can follow (`Joining`).
+    """
+    engine = torch.autograd.Variable._execution_engine
+    parameter.register_post_accumulate_grad_hook(
+        lambda own: engine.queue_callback(partial(_average, own)) if ranks() > 1 else None
+    )
+
+
+def _average(parameter: Tensor) -> None:
+    assert parameter.grad is not None
+    sums = _add_up(parameter.grad, 1.0)
+    parameter.grad.copy_((sums[:-1] / sums[-1]).reshape(parameter.shape))
+
+
+def _add_up(gradient: Tensor, passes: float) -> Tensor:
+    """The sum over ranks, followed by the number of ranks that made a backward pass."""
+    sums = torch.cat([gradient.flatten(), gradient.new_full((1,), passes)])
+    dist.all_reduce(sums)
+    return sums
+
+
+class Joining(Joinable):
+    """A module with a parameter W that ranks with more batches than others can go on training.
+
+    `with torch.distributed.algorithms.Join([ddp_model, regularizer]):` around the loop: a rank that has run out of
+    batches takes part in the sums until the last one is done.
+    """
+
+    W: nn.Parameter
+
+    @property
+    def join_device(self) -> torch.device:
+        """Where its sums are made."""
+        return self.W.device
+
+    @property
+    def join_process_group(self) -> Any:
+        """All ranks."""
+        return dist.group.WORLD
+
+    def join_hook(self, **kwargs: Any) -> JoinHook:
+        """What a rank without batches does."""
+        return _Shadow(self.W)
+
+
+class _Shadow(JoinHook):
+    def __init__(self, W: nn.Parameter) -> None:
+        self.W = W
+
+    def main_hook(self) -> None:
+        """Send nothing, in the place of a gradient."""
+        _add_up(torch.zeros_like(self.W), 0.0)
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        """Take W from a rank that made all steps."""
+        last = torch.tensor(dist.get_rank() if is_last_joiner else -1, device=self.W.device)
+        dist.all_reduce(last, dist.ReduceOp.MAX)
+        dist.broadcast(self.W.data, int(last))

@@ -22,6 +22,7 @@ STOREYS = [
     ["__main__", "cli"],
     ["datasets"],
     ["classifier", "torch"],
+    ["estimator"],
     ["partial"],
     ["advice", "online", "selection"],
     ["training"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,15 @@ from fermi.errors import ConstantPredictionWarning, SmallGroupWarning, UnfairTra
 from fermi.problem import Problem
 from fermi.settings import Settings
 from fermi.solvers._threads import limited_threads
+from fermi.solvers.solution import Record
 from fermi.training import Fit
 
 _UNSETTLED = 0.01  # dual gap over objective
 _SAMPLE = 1000  # rows
 
 
-def _warn(text: str, category: type[Warning]) -> None:
-    warnings.warn(text, category, stacklevel=4)  # the line that called `fit`
+def _warn(text: str, category: type[Warning], level: int = 4) -> None:
+    warnings.warn(text, category, stacklevel=level)  # the line that called `fit`
 
 
 def plain_model() -> None:
@@ -48,30 +50,45 @@ def convergence(fit: Fit, settings: Settings) -> None:
             f"lbfgs stopped after {fit.n_iter} iterations with a gradient of {last['grad_norm']:.1e}, above "
             f"tol={settings.tol:g}: raise `max_iter` or `tol`.",
             ConvergenceWarning,
+            level=5,
         )
-    elif settings.solver != "lbfgs" and not fit.converged and _unsettled(fit, settings):
-        _warn(
-            f"{settings.solver} has not settled after {fit.n_iter} passes (objective {last['objective']:.3g}, dual gap "
-            f"{last['dual_gap']:.2g}): raise `max_iter` or `batch_size`, or use solver='lbfgs'.",
-            ConvergenceWarning,
-        )
+    elif settings.solver != "lbfgs" and not fit.converged and (_is_behind(last) or _falling(fit, settings)):
+        cure = "raise `max_iter` or `batch_size`, or use solver='lbfgs'"
+        _warn(_not_settled(settings.solver, last, fit.n_iter, cure), ConvergenceWarning, level=5)
 
 
-def _unsettled(fit: Fit, settings: Settings) -> bool:
-    """Whether W is far from its optimum, or sreda's objective was still falling; sgda's falls with its noise."""
+def net_convergence(last: Record, epochs: int) -> None:
+    """W has not found its place."""
+    if _is_behind(last):
+        cure = "raise `max_epochs`, `batch_size` or `lr_w`"
+        _warn(_not_settled("The adversary W", last, epochs, cure), ConvergenceWarning, level=5)
+
+
+def _is_behind(last: Record) -> bool:
+    """Whether W is far from its optimum."""
+    return last["dual_gap"] > _UNSETTLED * abs(last["objective"])
+
+
+def _not_settled(who: str, last: Record, passes: int, cure: str) -> str:
+    return (
+        f"{who} has not settled after {passes} passes (objective {last['objective']:.3g}, dual gap "
+        f"{last['dual_gap']:.2g}): {cure}."
+    )
+
+
+def _falling(fit: Fit, settings: Settings) -> bool:
+    """Whether sreda's objective was still falling; sgda's falls with its noise."""
     last, before = fit.history[-1], fit.history[-2:][0]
-    size = abs(last["objective"])
-    falling = settings.solver == "sreda" and before["objective"] - last["objective"] > _UNSETTLED * size
-    return last["dual_gap"] > _UNSETTLED * size or falling
+    return settings.solver == "sreda" and before["objective"] - last["objective"] > _UNSETTLED * abs(last["objective"])
 
 
-def constant_predictions(fit: Fit, problem: Problem, lam: float, classes: list[Any]) -> None:
+def constant_predictions(predict: Callable[[Any], Any], problem: Problem, lam: float, classes: list[Any]) -> None:
     """The fairness term has made all predictions the same."""
     if problem.attributes and lam > 0:
-        predicted = np.unique(fit.predict(problem.X[:_SAMPLE]))
+        predicted = np.unique(predict(problem.X[:_SAMPLE]))
         if len(predicted) == 1:  # seldom: then look at all rows
             with limited_threads(problem.X):
-                predicted = np.unique(fit.predict(problem.X))
+                predicted = np.unique(predict(problem.X))
         if len(predicted) == 1:
             _warn(
                 f"Every training row is predicted as {classes[predicted[0]]!r}: the fairness term with λ = {lam:.4g} "

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fermi import advice
 from fermi.errors import bad_argument
-from fermi.features import known_target, natural_labels, read_features, read_target, unchanged_on_error
+from fermi.estimator import FairEstimator
+from fermi.features import natural_labels, read_features, unchanged_on_error
 from fermi.linear import LinearPredictions
 from fermi.online import Online
 from fermi.partial import read_chunk
-from fermi.problem import Problem, Source, read_problem
-from fermi.progress import Progress
-from fermi.selection import choose_lam
-from fermi.settings import Settings, generator
+from fermi.problem import Problem, Source
+from fermi.settings import Settings
 from fermi.training import Fit, Trainer
 
 
-class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):
+class FermiClassifier(LinearPredictions, FairEstimator):
     """Logistic regression whose predictions do not depend on a sensitive attribute.
 
     Minimises mean cross-entropy + `lam` × soft ERMI of the notion + ½ `l2` ‖weights‖², for any number of classes and
@@ -101,8 +100,6 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):
     True
     """
 
-    # Scikit-learn routes `sensitive_features` here from pipelines and searches without being asked to.
-    __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
     __metadata_request__partial_fit = {"sensitive_features": True}  # noqa: RUF012
 
     _stream: Online | None = None  # what partial_fit goes on from
@@ -149,51 +146,6 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):
         self.checkpoint = checkpoint
         self.random_state = random_state
         self.verbose = verbose
-
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, eval_set: Any = None
-    ) -> FermiClassifier:
-        """Train on rows X with labels y.
-
-        Parameters
-        ----------
-        X : array, DataFrame or CSR matrix, n × d
-            Features; numbers only, none missing.
-        y : (n,) labels
-            Two or more classes of any type.
-        sensitive_features : array, Series, DataFrame or dict of columns
-            One column or several. A row with a missing entry trains the loss and is left out of the fairness term.
-        sample_weight : (n,) numbers, optional
-            Weighs the loss and the group statistics alike; integer weights equal repeated rows.
-        eval_set : (X, y, sensitive), optional
-            Rows on which `max_violation` is judged, instead of rows held out of these; without `max_violation`,
-            training stops early when the objective on them no longer falls.
-
-        Returns
-        -------
-        FermiClassifier
-            Itself.
-        """
-        settings = Settings.read(self)
-        with unchanged_on_error(self):
-            problem, classes = self._read(X, y, sensitive_features, sample_weight, settings)
-            held_out = None if eval_set is None else self._read_held_out(eval_set, classes, settings)
-        if not problem.attributes:
-            advice.plain_model()
-        advice.small_groups(problem)
-        rng = generator(self.random_state)
-        start = self._last_fit(problem, classes, settings)
-        trainer = Trainer(problem, settings)
-        with Progress(settings.verbose > 0) as progress:
-            lam, path = choose_lam(trainer, settings, held_out, rng, progress)
-            judges = held_out if settings.max_violation is None else None
-            fit = trainer.fit(lam, rng, start, progress.record, held_out=judges, saving=True)
-        self.lam_, self.lam_path_ = lam, path
-        self._keep(fit, problem, classes)
-        self._stream = Online.after(fit, trainer.design, problem, classes.tolist(), settings)
-        advice.convergence(fit, settings)
-        advice.constant_predictions(fit, problem, lam, classes.tolist())
-        return self
 
     def partial_fit(
         self,
@@ -245,52 +197,41 @@ class FermiClassifier(LinearPredictions, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _read(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, settings: Settings
-    ) -> tuple[Problem, NDArray[Any]]:
-        """The training rows, coded, and their classes."""
-        matrix, labels = read_features(self, X, y, reset=True, rows=settings.solver == "sgda")
-        target, classes = read_target(labels)
-        source = Source(X, y, sensitive_features, sample_weight)
-        problem = read_problem(
-            source, matrix, labels, target, classes.tolist(), self.class_weight, settings.fairness, settings.attributes
-        )
-        return problem, classes
+    def _settings(self) -> Settings:
+        return Settings.read(self)
 
-    def _read_held_out(self, eval_set: Any, classes: NDArray[Any], settings: Settings) -> Problem:
-        """The rows of `eval_set`, coded."""
-        if not isinstance(eval_set, tuple | list) or len(eval_set) != 3:
-            raise bad_argument("eval_set", "is no triple", "(X, y, sensitive_features)")
-        X, y, sensitive_features = eval_set
-        if sensitive_features is None:
-            raise bad_argument("eval_set", "has no sensitive features", "(X, y, sensitive_features)")
-        matrix, labels = read_features(self, X, y, reset=False)
-        target = known_target(labels, classes.tolist(), "eval_set")
-        source = Source(X, y, sensitive_features, None)
-        return read_problem(
-            source, matrix, labels, target, classes.tolist(), None, settings.fairness, settings.attributes
-        )
+    def _features(self, X: Any, y: Any, settings: Settings, *, reset: bool) -> tuple[Any, Any]:
+        return read_features(self, X, y, reset=reset, rows=reset and settings.solver == "sgda")
+
+    def _trainer(self, problem: Problem, settings: Settings) -> Trainer:
+        return Trainer(problem, settings)
+
+    def _searcher(self, settings: Settings) -> Callable[[Problem], Trainer]:
+        # All solvers minimise the same objective, and L-BFGS is the one to do so dozens of times.
+        exact = replace(
+            settings, solver="lbfgs", batch_size=None, max_iter=None, eta_theta="auto", eta_w="auto", radius=None,
+            output="last",
+        )  # fmt: skip
+        return lambda problem: Trainer(problem, exact)
 
     def _last_fit(self, problem: Problem, classes: NDArray[Any], settings: Settings) -> Fit | None:
-        """Where a warm start begins."""
         if not (settings.warm_start and hasattr(self, "coef_")):
             return None
         if self.coef_.shape[1] != problem.X.shape[1] or self.classes_.tolist() != classes.tolist():
             raise bad_argument(
                 "warm_start", "is True, but the last fit had other features or classes", "the same ones, or False"
             )
-        sizes = [len(attribute.labels) for attribute in problem.attributes]
-        fits = self.dual_.shape == (problem.n_conditions, sum(sizes), len(classes)) and self.groups_ == _groups(problem)
-        duals = tuple(np.split(self.dual_, np.cumsum(sizes)[:-1], axis=1)) if fits and sizes else None
+        shape = (problem.n_conditions, len(problem.groups), len(classes))
+        fits = self.dual_.shape == shape and self.groups_ == problem.groups and problem.attributes
+        duals = problem.split_duals(self.dual_) if fits else None
         return Fit(self.coef_, self.intercept_, duals, [], False, 0)
 
     def _keep(self, fit: Fit, problem: Problem, classes: NDArray[Any]) -> None:
-        self.classes_, self.groups_ = classes, _groups(problem)
+        super()._keep(fit, problem, classes)
         self.coef_, self.intercept_ = fit.weights, fit.shift
-        empty = np.zeros((problem.n_conditions, 0, len(classes)))
-        self.dual_ = np.concatenate([empty, *(fit.duals or ())], axis=1)
-        self.n_iter_, self.history_ = max(fit.n_iter, 1), fit.history
+        self.dual_ = problem.joined_duals(fit.duals or ())
+        self.n_iter_ = max(fit.n_iter, 1)
 
-
-def _groups(problem: Problem) -> tuple[str, ...]:
-    return tuple(label for attribute in problem.attributes for label in attribute.labels)
+    def _after(self, fit: Fit, trainer: Trainer, problem: Problem, settings: Settings) -> None:
+        self._stream = Online.after(fit, trainer.design, problem, self.classes_.tolist(), settings)
+        advice.convergence(fit, settings)

@@ -89,6 +89,20 @@ class Problem:
         return len(self.class_weight)
 
     @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of all terms, one after the other."""
+        return tuple(label for attribute in self.attributes for label in attribute.labels)
+
+    def joined_duals(self, duals: Sequence[Floats]) -> Floats:
+        """W of all terms side by side: conditions × groups of all terms × classes."""
+        return np.concatenate([np.zeros((self.n_conditions, 0, self.n_classes)), *duals], axis=1)
+
+    def split_duals(self, joined: Floats) -> tuple[Floats, ...]:
+        """W of each term, from `joined_duals`."""
+        sizes = [len(attribute.labels) for attribute in self.attributes]
+        return tuple(np.split(joined, np.cumsum(sizes)[:-1], axis=1)) if sizes else ()
+
+    @property
     def loss_weight(self) -> Floats:
         """What each row weighs in the loss; the weights sum to one."""
         weight: Floats = self.weight * self.class_weight[self.target]

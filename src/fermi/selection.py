@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,24 +15,43 @@ from fermi.errors import bad_argument
 from fermi.problem import Problem
 from fermi.progress import Progress
 from fermi.search import Violation, folds, smallest, violation
-from fermi.settings import Settings
-from fermi.training import Fit, Trainer
+from fermi.settings import Common
 
 _FOLDS = 3
 _MANY_ROWS = 200_000  # one part held out says enough
 _FIRST_SHARE = 0.02  # of the loss, that the fairness term first makes up
 
 
+class Fitted(Protocol):
+    """A model trained at one λ: records of loss and ERMI, and the codes of the classes it predicts."""
+
+    @property
+    def history(self) -> list[dict[str, float]]: ...  # noqa: D102
+
+    def predict(self, X: Any) -> Any: ...  # noqa: D102
+
+
+class Trains(Protocol):
+    """Trains one problem at any λ, from the model of another λ if that helps."""
+
+    def fit(self, lam: float, rng: np.random.Generator, start: Any = None) -> Any: ...  # noqa: D102
+
+
 def choose_lam(
-    trainer: Trainer, settings: Settings, held_out: Problem | None, rng: np.random.Generator, progress: Progress
+    problem: Problem,
+    settings: Common,
+    trainer_for: Callable[[Problem], Trains],
+    held_out: Problem | None,
+    rng: np.random.Generator,
+    progress: Progress,
 ) -> tuple[float, list[dict[str, float]]]:
     """λ and the path of the search, if there was one."""
-    bound, problem = settings.max_violation, trainer.problem
+    bound = settings.max_violation
     if bound is None:
         return settings.lam, []
     if not problem.attributes:
         raise bad_argument("max_violation", f"is {bound} without `sensitive_features`", "the groups to compare")
-    parts = _parts(trainer, settings, held_out, rng)
+    parts = _parts(problem, trainer_for, held_out, rng)
     path = _Path(parts, rng)
     plain = path.fits_at(0.0)[0].history[-1]
     first = _FIRST_SHARE * plain["loss"] / max(plain["ermi"], 1e-12)
@@ -48,7 +68,7 @@ def choose_lam(
             f"No λ brought the held-out violation down to max_violation={bound:g}; the best reached is "
             f"{trial.violation.gap:.4f} (standard error {trial.violation.error:.4f}) at λ = {trial.lam:.4g}.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=3,  # the line that called `fit`
         )
     return trial.lam, [
         {"lam": t.lam, "violation": t.violation.gap, "standard_error": t.violation.error} for t in choice.trials
@@ -56,17 +76,11 @@ def choose_lam(
 
 
 def _parts(
-    trainer: Trainer, settings: Settings, held_out: Problem | None, rng: np.random.Generator
-) -> list[tuple[Trainer, Problem]]:
-    """Pairs of rows to train on and rows to judge on."""
-    problem = trainer.problem
-    # All solvers minimise the same objective, and L-BFGS is the one to do so dozens of times.
-    exact = replace(
-        settings, solver="lbfgs", batch_size=None, max_iter=None, eta_theta="auto", eta_w="auto", radius=None,
-        output="last",
-    )  # fmt: skip
+    problem: Problem, trainer_for: Callable[[Problem], Trains], held_out: Problem | None, rng: np.random.Generator
+) -> list[tuple[Trains, Problem]]:
+    """What trains on some rows, and the rows to judge it on."""
     if held_out is not None:
-        return [(Trainer(problem, exact), held_out)]
+        return [(trainer_for(problem), held_out)]
     fold = folds(problem.strata(), _FOLDS, rng)
     used = range(1 if len(fold) > _MANY_ROWS else _FOLDS)
     parts = [(problem.take(np.flatnonzero(fold != f)), problem.take(np.flatnonzero(fold == f))) for f in used]
@@ -74,18 +88,18 @@ def _parts(
         raise bad_argument(
             "max_violation", "has too few rows with a known group to hold some out", "an `eval_set`, or `lam` instead"
         )
-    return [(Trainer(trained, exact), judged) for trained, judged in parts]
+    return [(trainer_for(trained), judged) for trained, judged in parts]
 
 
 class _Path:
     """Fits along λ, each started from that of the nearest λ before it."""
 
-    def __init__(self, parts: list[tuple[Trainer, Problem]], rng: np.random.Generator) -> None:
+    def __init__(self, parts: list[tuple[Trains, Problem]], rng: np.random.Generator) -> None:
         self.parts, self.rng = parts, rng
-        self.fits: dict[float, list[Fit]] = {}
+        self.fits: dict[float, list[Fitted]] = {}
         self.rows = join([judged for _, judged in parts])
 
-    def fits_at(self, lam: float) -> list[Fit]:
+    def fits_at(self, lam: float) -> list[Fitted]:
         """The fit of every part."""
         if lam not in self.fits:
             near = min(self.fits, key=lambda other: abs(math.log((other + 1e-9) / (lam + 1e-9))), default=None)

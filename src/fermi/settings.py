@@ -14,6 +14,8 @@ import numpy as np
 from fermi.errors import bad_argument, listed
 from fermi.notions import Notion, as_notion
 
+AT_LEAST_ZERO = "a finite number of at least 0"
+AT_LEAST_ONE = "a whole number of at least 1"
 SOLVERS = ("auto", "lbfgs", "sgda", "sreda")
 _STEPWISE = {"eta_theta": "auto", "eta_w": "auto", "radius": None, "output": "last"}
 
@@ -53,13 +55,34 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The options of `FermiClassifier`, checked."""
+class Common:
+    """The options that every estimator has, checked."""
 
     fairness: Notion
     lam: float
     attributes: str
     max_violation: float | None
+    verbose: int
+
+    @staticmethod
+    def of(estimator: Any) -> dict[str, Any]:
+        """Their values, by name."""
+        bound = estimator.max_violation
+        if bound is not None:
+            bound = number("max_violation", bound, "a number from 0 to 1, or None", low=0.0, high=1.0)
+        return {
+            "fairness": as_notion(estimator.fairness, "fairness"),
+            "lam": number("lam", estimator.lam, AT_LEAST_ZERO, low=0.0),
+            "attributes": chosen("attributes", estimator.attributes, ("intersection", "each")),
+            "max_violation": bound,
+            "verbose": whole("verbose", _whole_of_flag(estimator.verbose), "0 or 1", low=0),
+        }
+
+
+@dataclass(frozen=True)
+class Settings(Common):
+    """The options of `FermiClassifier`, checked."""
+
     solver: str
     batch_size: int | None
     max_iter: int | None
@@ -72,36 +95,28 @@ class Settings:
     fit_intercept: bool
     warm_start: bool
     checkpoint: Path | None
-    verbose: int
 
     @classmethod
     def read(cls, estimator: Any, *, stream: bool = False) -> Settings:
         """Check every option that does not depend on the data. A `stream` is trained by sgda."""
         solver = chosen("solver", estimator.solver, SOLVERS)
-        batch, violation, cycles = estimator.batch_size, estimator.max_violation, estimator.max_iter
+        batch, cycles = estimator.batch_size, estimator.max_iter
         if solver == "auto":
             solver = "sgda" if stream or batch is not None else "lbfgs"
-        at_least_zero = "a finite number of at least 0"
-        if violation is not None:
-            violation = number("max_violation", violation, "a number from 0 to 1, or None", low=0.0, high=1.0)
         settings = cls(
-            fairness=as_notion(estimator.fairness, "fairness"),
-            lam=number("lam", estimator.lam, at_least_zero, low=0.0),
-            attributes=chosen("attributes", estimator.attributes, ("intersection", "each")),
-            max_violation=violation,
+            **Common.of(estimator),
             solver=solver,
-            batch_size=None if batch is None else whole("batch_size", batch, "a whole number of at least 1", low=1),
-            max_iter=None if cycles is None else whole("max_iter", cycles, "a whole number of at least 1", low=1),
-            tol=number("tol", estimator.tol, at_least_zero, low=0.0),
+            batch_size=None if batch is None else whole("batch_size", batch, AT_LEAST_ONE, low=1),
+            max_iter=None if cycles is None else whole("max_iter", cycles, AT_LEAST_ONE, low=1),
+            tol=number("tol", estimator.tol, AT_LEAST_ZERO, low=0.0),
             eta_theta=_step("eta_theta", estimator.eta_theta),
             eta_w=_step("eta_w", estimator.eta_w),
             radius=_radius(estimator.radius),
             output=cast(Any, chosen("output", estimator.output, ("last", "random", "average"))),
-            l2=number("l2", estimator.l2, at_least_zero, low=0.0),
+            l2=number("l2", estimator.l2, AT_LEAST_ZERO, low=0.0),
             fit_intercept=_flag("fit_intercept", estimator.fit_intercept),
             warm_start=_flag("warm_start", estimator.warm_start),
-            checkpoint=_path(estimator.checkpoint),
-            verbose=whole("verbose", _whole_of_flag(estimator.verbose), "0 or 1", low=0),
+            checkpoint=existing_folder("checkpoint", estimator.checkpoint),
         )
         settings._refuse_what_the_solver_ignores()
         return settings
@@ -123,11 +138,14 @@ class Settings:
 
     def batch(self, n: int, default: int) -> int:
         """The batch size for n rows."""
-        if self.batch_size is None:
-            return min(default, n)
-        if self.batch_size > n:
-            raise bad_argument("batch_size", f"is {self.batch_size}", f"at most the number of rows, {n}")
-        return self.batch_size
+        return batch_of(self.batch_size, n, default)
+
+
+def batch_of(size: int | None, n: int, default: int) -> int:
+    """A batch size for n rows, from a user's or the default one."""
+    if size is not None and size > n:
+        raise bad_argument("batch_size", f"is {size}", f"at most the number of rows, {n}")
+    return min(default, n) if size is None else size
 
 
 def _whole_of_flag(value: Any) -> Any:
@@ -153,15 +171,14 @@ def _radius(value: Any) -> float | str | None:
     return number("radius", value, "a positive number, 'theory' or None", low=0.0, open_low=True)
 
 
-def _path(value: Any) -> Path | None:
+def existing_folder(name: str, value: Any) -> Path | None:
+    """The path of a file to be written, whose folder is there."""
     if value is None:
         return None
     try:
         path = Path(value)
     except TypeError:
-        raise bad_argument("checkpoint", f"is {value!r}", "a path or None") from None
+        raise bad_argument(name, f"is {value!r}", "a path or None") from None
     if not path.parent.is_dir():
-        raise bad_argument(
-            "checkpoint", f"is {str(path)!r}, whose folder does not exist", "a file in an existing folder"
-        )
+        raise bad_argument(name, f"is {str(path)!r}, whose folder does not exist", "a file in an existing folder")
     return path

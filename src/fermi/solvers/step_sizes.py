@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,13 +55,31 @@ def untuned(design: Design, objective: FairObjective, batch: int) -> tuple[float
     """The size of θ's steps, and the weight 2 λ η_w of a batch in the running mean that W's step is.
 
     θ: a fraction of one over the curvature that a batch sees, a quarter of E‖x‖² over the batch size plus one, in the
-    units of the design. W: longer memory means less noise, which larger batches lessen by themselves and larger λ
-    amplifies. Found by experiment, on Adult and on made-up data.
+    units of the design.
     """
     mean_square = float((design.mean_square / design.scale**2).sum())
     curvature = 0.25 * mean_square / batch + 1.0
-    rate = 6e-4 * batch**0.65 * max(objective.lam, 1.0) ** -0.35
-    return 0.3 / curvature, min(rate, 0.2)
+    return 0.3 / curvature, w_rate(objective.lam, batch)
+
+
+def w_rate(lam: float, batch: int) -> float:
+    """The weight of a batch in W's running mean: longer memory means less noise.
+
+    Larger batches lessen the noise by themselves, and larger λ amplifies it. Found by experiment, on Adult and on
+    made-up data.
+    """
+    rate: float = 6e-4 * batch**0.65 * max(lam, 1.0) ** -0.35
+    return min(rate, 0.2)
+
+
+def w_weight(step: Any, rate: float) -> Any:
+    """That weight at given steps: at first the mean is over all steps so far, the later ones counting more."""
+    return np.clip(_RECENT / (step + _RECENT), rate, 0.5)
+
+
+def theta_share(step: Any, rate: float) -> Any:
+    """The part of its size that θ's step has while it waits for W to find its place."""
+    return np.minimum(1.0, step * rate / _RECENT)
 
 
 def automatic(design: Design, objective: FairObjective, batch: int, total: int) -> Steps:
@@ -81,13 +99,13 @@ def automatic(design: Design, objective: FairObjective, batch: int, total: int) 
 
     def theta_size(step: Ints) -> Floats:
         sizes = falling(eta, step)
-        return sizes if step[0] * rate >= _RECENT else sizes * np.minimum(1.0, step * rate / _RECENT)
+        return sizes if step[0] * rate >= _RECENT else sizes * theta_share(step, rate)
 
     def w_size(step: Ints) -> Floats:
         size = 1.0 / (2.0 * (objective.lam or 1.0))
         if step[0] * rate >= _RECENT:
             return falling(rate * size, step)
-        return np.asarray(falling(size, step) * np.clip(_RECENT / (step + _RECENT), rate, 0.5))
+        return np.asarray(falling(size, step) * w_weight(step, rate))
 
     return Steps(theta_size, w_size, automatic=True)
 

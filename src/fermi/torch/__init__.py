@@ -1,4 +1,4 @@
-"""ERMI in any PyTorch training loop."""
+"""ERMI in any PyTorch training loop, and networks in scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from fermi._optional import require
 
 require("torch", extra="torch")
 
+from fermi.torch import models  # noqa: E402
+from fermi.torch.net import FermiNet  # noqa: E402
 from fermi.torch.regularizer import FermiRegularizer  # noqa: E402
 
-__all__ = ["FermiRegularizer"]
+__all__ = ["FermiNet", "FermiRegularizer", "models"]

@@ -10,8 +10,10 @@ from torch import Tensor
 from fermi.formulas.ermi import nonzero, row_costs
 
 
-def saddle(F: Tensor, W: Tensor, prior: Tensor, condition: Tensor, sensitive: Tensor) -> Tensor:
-    """Σ (F_i · C[z_i, s_i] − 1) over the rows that count, C the class costs of W (corollary 1).
+def saddle(
+    F: Tensor, W: Tensor, prior: Tensor, condition: Tensor, sensitive: Tensor, weight: Tensor | None = None
+) -> Tensor:
+    """Σ weight_i (F_i · C[z_i, s_i] − 1) over the rows that count, C the class costs of W (corollary 1).
 
     Parameters
     ----------
@@ -23,11 +25,14 @@ def saddle(F: Tensor, W: Tensor, prior: Tensor, condition: Tensor, sensitive: Te
         p(s|z).
     condition, sensitive : (n,) whole numbers
         The codes of each row, -1 where it does not count.
+    weight : (n,) numbers, optional
+        1 by default.
     """
     counted = (sensitive >= 0) & (condition >= 0)
     z = torch.where(counted, condition, 0)
     cell = torch.where(counted, condition * W.shape[1] + sensitive, 0)
-    total: Tensor = _Saddle.apply(F, W, prior, z, cell, counted.to(F.dtype))
+    share = counted.to(F.dtype) if weight is None else torch.where(counted, weight.to(F.dtype), 0.0)
+    total: Tensor = _Saddle.apply(F, W, prior, z, cell, share)
     return total
 
 
@@ -35,18 +40,18 @@ class _Saddle(torch.autograd.Function):
     """Written out because W may be large: autograd would pass over all of it a dozen times, this does it twice."""
 
     @staticmethod
-    def forward(ctx: Any, F: Tensor, W: Tensor, prior: Tensor, z: Tensor, cell: Tensor, counted: Tensor) -> Tensor:
+    def forward(ctx: Any, F: Tensor, W: Tensor, prior: Tensor, z: Tensor, cell: Tensor, share: Tensor) -> Tensor:
         p = prior.flatten()[cell, None]
         costs = row_costs(W.flatten(0, 1).index_select(0, cell), p, (W * W).sum(1).index_select(0, z))
-        ctx.save_for_backward(F, W, p, z, cell, counted, costs)
-        total: Tensor = (((F * costs).sum(1) - 1.0) * counted).sum()
+        ctx.save_for_backward(F, W, p, z, cell, share, costs)
+        total: Tensor = (((F * costs).sum(1) - 1.0) * share).sum()
         return total
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         """The gradient in F is C; the one in W is that of `formulas.ermi.dual_gradient`, with its sign turned."""
-        F, W, p, z, cell, counted, costs = ctx.saved_tensors
-        share = (upstream * counted)[:, None]
+        F, W, p, z, cell, share, costs = ctx.saved_tensors
+        share = (upstream * share)[:, None]
         F = F * (2.0 * share)
         sums = F.new_zeros(W.shape[0], W.shape[2]).index_add(0, z, F)
         ascent = W * sums[:, None]

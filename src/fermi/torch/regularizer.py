@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.distributed.algorithms.join import Join
 
 from fermi.errors import bad_argument
+from fermi.formulas.ermi import nonzero
 from fermi.notions import EqualOpportunity, Notion, as_notion
 from fermi.settings import number, whole
 from fermi.torch._ranks import Joining, add_over_ranks, average_over_ranks
@@ -100,14 +101,22 @@ class FermiRegularizer(Joining, nn.Module):
 
     @classmethod
     def from_labels(
-        cls, sensitive: Any, target: Any = None, *, n_classes: int, n_groups: int | None = None, **options: Any
+        cls,
+        sensitive: Any,
+        target: Any = None,
+        *,
+        n_classes: int,
+        n_groups: int | None = None,
+        weight: Any = None,
+        **options: Any,
     ) -> Self:
         """Count the prior and the fraction of rows that count, over all ranks if there are several."""
         codes = torch.as_tensor(sensitive)
         if n_groups is None:
             n_groups = int(codes.max()) + 1
         regularizer = cls(n_classes, n_groups, **options)
-        table, rows = regularizer._count(codes, None if target is None else torch.as_tensor(target))
+        labels, weight = (None if given is None else torch.as_tensor(given) for given in (target, weight))
+        table, rows = regularizer._count(codes, labels, weight)
         regularizer._set_prior(table, rows)
         return regularizer
 
@@ -134,8 +143,13 @@ class FermiRegularizer(Joining, nn.Module):
         regularizer._set_prior(table, rows)
         return regularizer
 
-    def forward(self, logits: Tensor, sensitive: Tensor, target: Tensor | None = None) -> Tensor:
-        """λ Σ ψ_i / (B q): the sum over the rows that count, B the batch size, q their fraction in the whole data."""
+    def forward(
+        self, logits: Tensor, sensitive: Tensor, target: Tensor | None = None, weight: Tensor | None = None
+    ) -> Tensor:
+        """λ Σ ψ_i / (B q): the sum over the rows that count, B the batch size, q their fraction in the whole data.
+
+        `weight` is what each row weighs, 1 on the average of the whole data; the prior must have been counted with it.
+        """
         condition = self._conditions(sensitive, target)
         if self.training and not torch.compiler.is_compiling():
             Join.notify_join_context(self)
@@ -147,7 +161,7 @@ class FermiRegularizer(Joining, nn.Module):
         with torch.autocast(device_type=logits.device.type, enabled=False):
             precise = torch.promote_types(self.W.dtype, torch.float32)
             F, prior = logits.to(precise).softmax(-1), self.group_prior.to(precise)
-            total = saddle(F, self.W.to(precise), prior, condition, sensitive)
+            total = saddle(F, self.W.to(precise), prior, condition, sensitive, weight)
             return self.lam * total / (max(len(logits), 1) * self.known)
 
     def _conditions(self, sensitive: Tensor, target: Tensor | None) -> Tensor:
@@ -186,12 +200,13 @@ class FermiRegularizer(Joining, nn.Module):
         if bool((self.group_prior[condition[counted], sensitive[counted]] == 0.0).any()):
             raise bad_argument("group_prior", "is zero for a group that occurs", "the prior of the whole data set")
 
-    def _count(self, sensitive: Tensor, target: Tensor | None) -> tuple[Tensor, float]:
+    def _count(self, sensitive: Tensor, target: Tensor | None, weight: Tensor | None = None) -> tuple[Tensor, float]:
         condition = self._conditions(sensitive, target)
         counted = (sensitive >= 0) & (condition >= 0)
         cells = condition[counted] * self.n_groups + sensitive[counted]
-        table = torch.bincount(cells, minlength=self.group_prior.numel()).reshape(self.group_prior.shape)
-        return table.double().cpu(), float(len(sensitive))
+        shares = None if weight is None else weight.double()[counted]
+        table = torch.bincount(cells, shares, self.group_prior.numel()).reshape(self.group_prior.shape)
+        return table.double().cpu(), float(len(sensitive) if weight is None else weight.double().sum())
 
     def _set_prior(self, table: Tensor, rows: float) -> None:
         counts = torch.cat([table.flatten(), torch.tensor([rows], dtype=torch.float64)])
@@ -199,7 +214,7 @@ class FermiRegularizer(Joining, nn.Module):
         table, total = counts[:-1].reshape(table.shape), counts[-1]
         if not bool(table.any()):
             raise bad_argument("sensitive", "is unknown wherever the notion looks", "some known groups there")
-        self.group_prior.copy_(table / table.sum(1, keepdim=True).clamp_min(1.0))
+        self.group_prior.copy_(table / nonzero(table.sum(1, keepdim=True)))
         self.known.copy_(table.sum() / total)
 
     def _watch_gradient(self) -> None:

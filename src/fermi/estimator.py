@@ -1,0 +1,132 @@
+"""What the estimators share: how `fit` goes, whatever it is that trains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from fermi import advice
+from fermi.errors import bad_argument
+from fermi.features import known_target, read_features, read_target, unchanged_on_error
+from fermi.problem import Problem, Source, read_problem
+from fermi.progress import Progress
+from fermi.selection import Trains, choose_lam
+from fermi.settings import Common, generator
+
+
+class FairEstimator(ClassifierMixin, BaseEstimator):
+    """A classifier with `fairness`, `lam`, `attributes` and `max_violation`.
+
+    One that trains in its own way says how it reads its options, what trains one problem at one λ, what does so in the
+    search for λ, and what to keep of a fit.
+    """
+
+    # Scikit-learn routes `sensitive_features` here from pipelines and searches without being asked to.
+    __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
+
+    classes_: NDArray[Any]
+    groups_: tuple[str, ...]
+    lam_: float
+    lam_path_: list[dict[str, float]]
+    history_: list[dict[str, float]]
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, eval_set: Any = None
+    ) -> Self:
+        """Train on rows X with labels y.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+        y : (n,) labels
+            Two or more classes of any type.
+        sensitive_features : array, Series, DataFrame or dict of columns
+            One column or several. A row with a missing entry trains the loss and is left out of the fairness term.
+        sample_weight : (n,) numbers, optional
+            Weighs the loss and the group statistics alike; integer weights equal repeated rows.
+        eval_set : (X, y, sensitive), optional
+            Rows on which `max_violation` is judged, instead of rows held out of these; without `max_violation`,
+            training stops early when the objective on them no longer falls.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        settings = self._settings()
+        with unchanged_on_error(self):
+            problem, classes = self._read(X, y, sensitive_features, sample_weight, settings)
+            held_out = None if eval_set is None else self._read_held_out(eval_set, classes, settings)
+        if not problem.attributes:
+            advice.plain_model()
+        advice.small_groups(problem)
+        rng = generator(self.random_state)
+        start = self._last_fit(problem, classes, settings)
+        trainer = self._trainer(problem, settings)
+        with Progress(settings.verbose > 0) as progress:
+            lam, path = choose_lam(problem, settings, self._searcher(settings), held_out, rng, progress)
+            judges = held_out if settings.max_violation is None else None
+            fit = trainer.fit(lam, rng, start, progress.record, held_out=judges, saving=True)
+        self.lam_, self.lam_path_ = lam, path
+        self._keep(fit, problem, classes)
+        self._after(fit, trainer, problem, settings)
+        advice.constant_predictions(fit.predict, problem, lam, classes.tolist())
+        return self
+
+    def _settings(self) -> Any:
+        """The options, checked."""
+        raise NotImplementedError
+
+    def _features(self, X: Any, y: Any, settings: Any, *, reset: bool) -> tuple[Any, Any]:
+        """X and y as arrays."""
+        return read_features(self, X, y, reset=reset)
+
+    def _trainer(self, problem: Problem, settings: Any) -> Any:
+        """What trains this problem at any λ."""
+        raise NotImplementedError
+
+    def _searcher(self, settings: Any) -> Callable[[Problem], Trains]:
+        """What does so in the search for λ."""
+        return lambda problem: self._trainer(problem, settings)
+
+    def _last_fit(self, problem: Problem, classes: NDArray[Any], settings: Any) -> Any:
+        """Where a warm start begins."""
+        return None
+
+    def _keep(self, fit: Any, problem: Problem, classes: NDArray[Any]) -> None:
+        """Set what was learned."""
+        self.classes_, self.groups_, self.history_ = classes, problem.groups, fit.history
+
+    def _after(self, fit: Any, trainer: Any, problem: Problem, settings: Any) -> None:
+        """What else is to be done or said of a fit."""
+
+    def _read(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, settings: Common
+    ) -> tuple[Problem, NDArray[Any]]:
+        """The training rows, coded, and their classes."""
+        matrix, labels = self._features(X, y, settings, reset=True)
+        target, classes = read_target(labels)
+        source = Source(X, y, sensitive_features, sample_weight)
+        weights = getattr(self, "class_weight", None)
+        problem = read_problem(
+            source, matrix, labels, target, classes.tolist(), weights, settings.fairness, settings.attributes
+        )
+        return problem, classes
+
+    def _read_held_out(self, eval_set: Any, classes: NDArray[Any], settings: Common) -> Problem:
+        """The rows of `eval_set`, coded."""
+        if not isinstance(eval_set, tuple | list) or len(eval_set) != 3:
+            raise bad_argument("eval_set", "is no triple", "(X, y, sensitive_features)")
+        X, y, sensitive_features = eval_set
+        if sensitive_features is None:
+            raise bad_argument("eval_set", "has no sensitive features", "(X, y, sensitive_features)")
+        matrix, labels = self._features(X, y, settings, reset=False)
+        target = known_target(labels, classes.tolist(), "eval_set")
+        source = Source(X, y, sensitive_features, None)
+        return read_problem(
+            source, matrix, labels, target, classes.tolist(), None, settings.fairness, settings.attributes
+        )

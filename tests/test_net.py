@@ -1,0 +1,228 @@
+"""`FermiNet`: the linear module is the linear model, options do what they say, mistakes get one sentence."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from torch import nn
+
+import fermi
+from fermi.torch import FermiNet, models
+
+
+def table(n: int = 1500, m: int = 3, k: int = 3, seed: int = 0) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(seed)
+    s = rng.integers(0, k, n)
+    X = rng.standard_normal((n, 5)) + 0.8 * np.eye(k, 5)[s]
+    y = (X @ rng.standard_normal((5, m)) + rng.gumbel(size=(n, m))).argmax(axis=1)
+    return X, np.array(["one", "two", "three"])[y], np.array(["a", "b", "c"])[s]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Steps this small would only wait for a second one."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+# A few steps on a few rows do not settle, and say so.
+short = pytest.mark.filterwarnings("ignore:The adversary W has not settled")
+
+
+def fitted(**options: Any) -> FermiNet:
+    X, y, s = table()
+    net = FermiNet(**{"module": models.logistic, "max_epochs": 3, "random_state": 0, "lr": 0.02, **options})
+    return net.fit(X, y, sensitive_features=s)
+
+
+@pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds", fermi.EqualOpportunity({"two", "one"})])
+def test_a_linear_module_reaches_the_objective_of_the_linear_model(notion: Any) -> None:
+    X, y, s = table()
+    weight = np.random.default_rng(1).integers(1, 4, len(y))
+    s = np.where(np.arange(len(s)) % 7 == 0, None, s)
+    options = {"sensitive_features": {"s": s, "t": y == "one"}, "sample_weight": weight}
+    for attributes in ("intersection", "each"):
+        exact = fermi.FermiClassifier(notion, 2.0, attributes=attributes, l2=0.0, class_weight={"two": 2.0})
+        net = FermiNet(models.logistic, notion, 2.0, attributes=attributes, class_weight={"two": 2.0}, lr=0.01)
+        net.set_params(max_epochs=60, random_state=0)
+        best = exact.fit(X, y, **options).history_[-1]
+        last = net.fit(X, y, **options).history_[-1]
+        assert last["objective"] == pytest.approx(best["objective"], rel=0.01)
+        assert 0 <= last["dual_gap"] < 0.01 * best["objective"]
+        assert net.groups_ == exact.groups_
+        assert net.dual_.shape == exact.dual_.shape
+        assert net.predict_proba(X) == pytest.approx(exact.predict_proba(X), abs=0.1)
+
+
+def test_a_linear_module_on_adult(adult_home: Path) -> None:
+    data = fermi.datasets.load("adult", data_home=adult_home).numeric()
+    X = StandardScaler().fit_transform(data.X_train)
+    exact = fermi.FermiClassifier(lam=5.0, l2=0.0, max_iter=3000).fit(X, data.y_train, sensitive_features=data.s_train)
+    net = FermiNet(models.logistic, lam=5.0, lr=5e-3, max_epochs=5, batch_size=128, random_state=0)
+    net.fit(X, data.y_train, sensitive_features=data.s_train)
+    assert net.history_[-1]["objective"] == pytest.approx(exact.history_[-1]["objective"], rel=0.01)
+
+
+@short
+def test_the_bound_on_the_violation_is_searched_for() -> None:
+    data = fermi.datasets.synthetic(4000, 2, 2, bias=0.9, rated=False).numeric()
+    net = FermiNet(models.logistic, max_violation=0.06, max_epochs=4, lr=0.02, random_state=0)
+    net.fit(data.X_train, data.y_train, sensitive_features=data.s_train)
+    assert net.lam_ > 0.0
+    assert fermi.parity_difference(net.predict(data.X_test), data.s_test) < 0.12
+    assert net.lam_path_[0]["violation"] > 0.15
+
+
+@short
+def test_a_seed_repeats_a_fit_and_the_global_state_stays() -> None:
+    state = torch.get_rng_state()
+    module = functools.partial(models.mlp, hidden=(4,))
+    one, same, other = (fitted(module=module, random_state=seed) for seed in (0, 0, 1))
+    X, _, _ = table()
+    assert np.array_equal(one.predict_proba(X), same.predict_proba(X))
+    assert not np.array_equal(one.predict_proba(X), other.predict_proba(X))
+    assert torch.equal(state, torch.get_rng_state())
+
+
+@short
+def test_a_given_module_is_not_changed_and_clones_and_pickles() -> None:
+    module = nn.Sequential(nn.Linear(5, 4), nn.Dropout(0.5), nn.ReLU(), nn.Linear(4, 3))
+    before = [p.clone() for p in module.parameters()]
+    net = fitted(module=module)
+    assert all(torch.equal(a, b) for a, b in zip(before, module.parameters(), strict=True))
+    X, y, s = table()
+    again = clone(net).fit(X, y, sensitive_features=s)
+    assert np.array_equal(again.predict(X), net.predict(X))
+    assert np.array_equal(pickle.loads(pickle.dumps(net)).predict(X), net.predict(X))
+    assert np.array_equal(net.classes_[net.decision_function(X).argmax(1)], net.predict(X))
+
+
+@short
+@pytest.mark.filterwarnings("ignore:Every training row is predicted as")
+def test_rows_come_as_tables_images_texts_and_sparse() -> None:
+    X, y, s = table(300)
+    rng = np.random.default_rng(0)
+    images, words = rng.random((300, 1, 28, 28), dtype=np.float32), rng.integers(0, 50, (300, 40))
+    cases: list[tuple[Any, Any]] = [
+        (models.lenet5(3, channels=1), images),
+        (models.lenet5(3, channels=1), torch.tensor(images)),
+        (models.TextCNN(50, 3, length=40), words),
+        (models.logistic, csr_matrix(X)),
+        (models.logistic, torch.tensor(X)),
+        (models.logistic, words),
+    ]
+    for module, rows in cases:
+        net = FermiNet(module, max_epochs=1, random_state=0).fit(rows, y, sensitive_features=s)
+        assert net.predict_proba(rows).shape == (300, 3)
+        assert net.predict_proba(rows).sum(axis=1) == pytest.approx(1.0)
+    with pytest.raises(fermi.FermiError, match="`X` has rows of shape \\(40, 2\\); expected \\(40,\\), as in fit"):
+        net.predict(np.zeros((3, 40, 2)))
+
+
+@short
+def test_rows_held_out_stop_training_and_the_best_epoch_counts() -> None:
+    X, y, s = table(200)
+    judges = table(200, seed=5)
+    net = FermiNet(functools.partial(models.mlp, hidden=(64,)), max_epochs=200, patience=3, lr=0.02, random_state=0)
+    net.fit(X, y, sensitive_features=s, eval_set=judges)
+    values = [entry["held_out_objective"] for entry in net.history_]
+    assert len(values) == net.n_iter_ < 200
+    assert np.argmin(values) == len(values) - 4
+    logits = np.log(net.predict_proba(judges[0]))
+    loss = -np.mean(logits[np.arange(200), np.searchsorted(net.classes_, judges[1])])
+    found = loss + fermi.ermi(net.predict_proba(judges[0]), judges[2])
+    assert found == pytest.approx(min(values), rel=1e-5)
+
+
+class Interrupted(Exception):
+    pass
+
+
+class Bomb(nn.Linear):
+    """Fails at a call, once."""
+
+    fuse = 10**9
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        Bomb.fuse -= 1
+        if Bomb.fuse == 0:
+            raise Interrupted
+        return super().forward(x)
+
+
+@short
+def test_an_interrupted_fit_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    X, y, s = table()
+    file = tmp_path / "net.pt"
+    options: dict[str, Any] = {"module": Bomb, "max_epochs": 6, "random_state": 0, "checkpoint": file}
+    options["optimizer"] = functools.partial(torch.optim.SGD, momentum=0.9)
+    whole = FermiNet(**options).fit(X, y, sensitive_features=s, eval_set=(X, y, s))
+    assert not file.exists()
+    Bomb.fuse = 90
+    net = FermiNet(**options)
+    with pytest.raises(Interrupted):
+        net.fit(X, y, sensitive_features=s, eval_set=(X, y, s))
+    assert file.exists()
+    assert not hasattr(net, "module_")
+    with pytest.raises(fermi.FermiError, match="belongs to a fit with other data or options"):
+        clone(net).set_params(lam=2.0).fit(X, y, sensitive_features=s, eval_set=(X, y, s))
+    net.fit(X, y, sensitive_features=s, eval_set=(X, y, s))
+    assert np.array_equal(net.predict_proba(X), whole.predict_proba(X))
+    assert [entry["epoch"] for entry in net.history_] == [1, 2, 3, 4, 5, 6]
+    file.write_bytes(b"no checkpoint")
+    with pytest.raises(fermi.FermiError, match="is no checkpoint, or damaged: delete it"):
+        net.fit(X, y, sensitive_features=s)
+
+
+def test_the_adversary_that_stays_behind_is_reported() -> None:
+    with pytest.warns(ConvergenceWarning, match="The adversary W has not settled after 3 passes"):
+        fitted(lam=5.0, lr_w=1e-6)
+
+
+def test_in_a_pipeline_without_groups_it_warns() -> None:
+    X, y, _ = table()
+    with pytest.warns(fermi.errors.UnfairTrainingWarning) as caught:
+        make_pipeline(StandardScaler(), FermiNet(models.logistic, max_epochs=1)).fit(X, y)
+    assert len(caught) == 1
+
+
+@short
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"module": "mlp"}, "`module` is 'mlp'; expected a torch module, or a function that makes one"),
+        ({"module": lambda d: None}, "`module` cannot make a network"),
+        ({"module": lambda d, m: None}, "`module` has made None; expected a torch module"),
+        ({"module": nn.Linear(5, 2)}, "`module` returns the shape \\(1500, 2\\) for 1500 rows; expected \\(1500, 3\\)"),
+        ({"optimizer": "adm"}, "`optimizer` is 'adm'; expected one of 'adam', 'adamw', 'sgd', or a class"),
+        ({"lr": 0.0}, "`lr` is 0.0; expected a positive number"),
+        ({"lr_w": "fast"}, "`lr_w` is 'fast'; expected a positive number or 'auto'"),
+        ({"schedule": "cosine"}, "`schedule` is 'cosine'; expected one of 'linear', 'constant'"),
+        ({"batch_size": 0}, "`batch_size` is 0; expected a whole number of at least 1"),
+        ({"max_epochs": 1.5}, "`max_epochs` is 1.5; expected a whole number"),
+        ({"patience": 0}, "`patience` is 0"),
+        ({"radius": -1}, "`radius` is -1; expected a positive number or None"),
+        ({"device": "gpu"}, "`device` is 'gpu'; expected 'auto', 'cpu'"),
+        ({"fairness": "equalised_odds"}, "`fairness` is 'equalised_odds'; expected one of"),
+        ({"lam": -1}, "`lam` is -1"),
+        ({"lr": 1e30}, "Training diverged: choose a smaller `lr`"),
+        ({"checkpoint": "/no/such/folder/file"}, "`checkpoint` is '/no/such/folder/file', whose folder does not exist"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(fermi.FermiError, match=words):
+        fitted(**options)

@@ -127,7 +127,8 @@ class FermiNet(FairEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row."""
-        labels: NDArray[Any] = self.classes_[self._logits(X).argmax(axis=1)]
+        codes = self._logits(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[codes]
         return labels
 
     def decision_function(self, X: Any) -> Floats:

@@ -204,7 +204,7 @@ from torch.nn.parallel import DistributedDataParallel
 from fermi.torch import FermiRegularizer
 torch.distributed.init_process_group("gloo")
 rank, ranks = torch.distributed.get_rank(), torch.distributed.get_world_size()
-uneven, out = sys.argv[1] == "uneven", sys.argv[2]
+uneven, inside, out = sys.argv[1] == "uneven", sys.argv[1] == "inside", sys.argv[2]
 torch.manual_seed(0)
 X, y, s = torch.randn(400, 4), torch.randint(0, 3, (400,)), torch.randint(-1, 2, (400,))
 s[:20:2] = -1  # a step in which the first of two ranks has no row that counts
@@ -213,11 +213,23 @@ if uneven:  # the last two batches of the second rank are short, and missing
     parts[-2][1], parts[-1] = parts[-2][1][:3], parts[-1][:1]
 own = slice(rank, None, 2) if ranks == 2 else slice(None)
 model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3, affine=False))  # its buffers are broadcast as well
-net = DistributedDataParallel(model) if ranks > 1 else model
 reg = FermiRegularizer.from_labels(s[own], y[own], n_classes=3, n_groups=2, notion="equalized_odds", lam=3.0)
-net.eval()
+reg.load_state_dict({name: value.clone() for name, value in reg.state_dict().items()}, assign=True)  # another W
+model.eval()
+class Loss(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.model, self.reg = model, reg
+    def forward(self, x, s, y):
+        logits = model(x)
+        return nn.functional.cross_entropy(logits, y) + reg(logits, s, y)
+net = Loss() if inside else model
+if ranks > 1:
+    net = DistributedDataParallel(net, gradient_as_bucket_view=inside)
 optimizer = torch.optim.SGD([*model.parameters(), *reg.parameters()], lr=0.05)
 def loss(rows):
+    if inside:
+        return net(X[rows], s[rows], y[rows])
     logits = net(X[rows])
     return nn.functional.cross_entropy(logits, y[rows]) + reg(logits, s[rows], y[rows])
 for epoch in range(10):
@@ -238,7 +250,7 @@ torch.distributed.destroy_process_group()
 """
 
 
-@pytest.mark.parametrize("batches", ["even", "uneven"])
+@pytest.mark.parametrize("batches", ["even", "uneven", "inside"])
 def test_two_processes_train_as_one(batches: str, tmp_path: Path) -> None:
     script = tmp_path / "worker.py"
     script.write_text(WORKER)

@@ -25,15 +25,21 @@ def add_over_ranks(counts: Tensor) -> None:
 
 
 def average_over_ranks(parameter: nn.Parameter) -> None:
-    """After each backward pass its gradient is the mean over the ranks that made one.
+    """After each backward pass its gradient is the mean over the ranks that made one. Asking again changes nothing."""
+    hooks = getattr(parameter, "_post_accumulate_grad_hooks", None) or {}
+    if _queue not in hooks.values():
+        parameter.register_post_accumulate_grad_hook(_queue)
 
-    That is done when the whole pass is over: then every rank has sent the model's gradients first, in one order, and
-    a rank that has run out of batches can follow (`Joining`).
+
+def _queue(parameter: Tensor) -> None:
+    """Average when the whole backward pass is over, and what DistributedDataParallel queues for its end as well.
+
+    Then every rank has sent the model's gradients first, in one order, so that a rank that has run out of batches can
+    follow (`Joining`); and if the regularizer is inside, its gradient is no longer on its way.
     """
-    engine = torch.autograd.Variable._execution_engine
-    parameter.register_post_accumulate_grad_hook(
-        lambda own: engine.queue_callback(partial(_average, own)) if ranks() > 1 else None
-    )
+    if ranks() > 1:
+        queue = torch.autograd.Variable._execution_engine.queue_callback
+        queue(partial(queue, partial(_average, parameter)))
 
 
 def _average(parameter: Tensor) -> None:

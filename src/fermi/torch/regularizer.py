@@ -97,7 +97,7 @@ class FermiRegularizer(Joining, nn.Module):
         self.register_buffer("condition_of", condition_of, persistent=False)
         self.register_buffer("group_prior", _prior(group_prior, Z, n_groups))
         self.register_buffer("known", torch.ones(()))
-        self._watch_gradient()
+        average_over_ranks(self.W)
 
     @classmethod
     def from_labels(
@@ -152,6 +152,7 @@ class FermiRegularizer(Joining, nn.Module):
         """
         condition = self._conditions(sensitive, target)
         if self.training and not torch.compiler.is_compiling():
+            average_over_ranks(self.W)  # again, because loading or moving may have put another W in its place
             Join.notify_join_context(self)
         if not torch.compiler.is_compiling() and (self.debug or logits.device.type == "cpu"):
             self._check(logits, sensitive, condition)
@@ -217,12 +218,9 @@ class FermiRegularizer(Joining, nn.Module):
         self.group_prior.copy_(table / nonzero(table.sum(1, keepdim=True)))
         self.known.copy_(table.sum() / total)
 
-    def _watch_gradient(self) -> None:
-        average_over_ranks(self.W)
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._watch_gradient()  # copies and pickles lose hooks
+        average_over_ranks(self.W)  # copies and pickles lose hooks
 
 
 def _condition_of(notion: Notion, n_classes: int, advantaged: Iterable[int] | None) -> Tensor:

@@ -1,0 +1,111 @@
+"""The Ray Train example for real: two workers, one of them killed in the middle of an epoch."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.test_examples import load
+
+ray = pytest.importorskip("ray")
+pytest.importorskip("ray.train.torch", exc_type=ImportError)
+
+# Ray sets options of its own that it has deprecated.
+pytestmark = pytest.mark.filterwarnings(r"ignore:`\w+` is deprecated:DeprecationWarning:ray\.data\.context")
+
+EPOCHS, STEPS = 4, 125  # 4000 rows in batches of 2 × 16
+KILLED_AFTER = 2 * STEPS + 60
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """A Ray of our own; its sockets need a short path."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="ray") as folder:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_AUTH_MODE", "disabled")  # it would leave a token in the home folder
+        patch.setenv("RAY_TRAIN_HEALTH_CHECK_INTERVAL_S", "0.2")  # every report waits for such a check
+        try:
+            ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=folder)
+            yield
+        finally:
+            ray.shutdown()
+
+
+def watched(train_worker: Callable[[dict[str, Any]], None], notes: Path, killed: int | None) -> Callable[..., None]:
+    """The example's worker; it notes its steps, and on the first attempt worker `killed` kills itself."""
+
+    def worker(config: dict[str, Any]) -> None:
+        from ray import train
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+
+        rank, marker, steps = train.get_context().get_world_rank(), notes / "killed", []
+        attempt = 2 if marker.exists() else 1
+
+        def after_step(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+            steps.append(optimizer)
+            if attempt == 1 and rank == killed and len(steps) == KILLED_AFTER:
+                train.get_all_reported_checkpoints()  # returns when Ray has noted the last one
+                marker.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        register_optimizer_step_post_hook(after_step)
+        train_worker(config)
+        parameters = [p.tolist() for group in steps[-1].param_groups for p in group["params"]]
+        (notes / f"attempt {attempt}, rank {rank}.json").write_text(
+            json.dumps({"steps": len(steps), "parameters": parameters})
+        )
+
+    return worker
+
+
+def run(folder: Path, killed: int | None) -> dict[str, Any]:
+    """The example's scores, its last checkpoint, and what its workers noted, by attempt and rank."""
+    example = load("ray_train")  # not in sys.modules: Ray sends its functions by value, no worker can import it
+    storage, notes = folder / "storage", folder / "notes"
+    notes.mkdir()
+    example.train_worker = watched(example.train_worker, notes, killed)
+    scores = example.main(10.0, EPOCHS, str(storage))
+    states = [torch.load(path) for path in storage.rglob("state.pt")]
+    return {
+        "scores": scores,
+        "state": max(states, key=lambda state: int(state["epoch"])),
+        "killed": (notes / "killed").exists(),
+        "workers": {path.stem: json.loads(path.read_text()) for path in sorted(notes.glob("*.json"))},
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run(tmp_path_factory.mktemp("whole"), killed=None)
+
+
+def test_two_workers_train_one_model_and_one_W(whole: dict[str, Any]) -> None:
+    assert list(whole["workers"]) == ["attempt 1, rank 0", "attempt 1, rank 1"]
+    first, second = whole["workers"].values()
+    assert first["steps"] == second["steps"] == EPOCHS * STEPS
+    assert first["parameters"] == second["parameters"]
+    assert whole["state"]["reg"]["W"].abs().min() > 0.1
+    accuracy, gap = whole["scores"]
+    assert accuracy > 0.7
+    assert gap < 0.12
+
+
+def test_after_a_kill_training_resumes_to_the_same_model(whole: dict[str, Any], tmp_path: Path) -> None:
+    resumed = run(tmp_path, killed=1)
+    assert resumed["killed"]
+    assert list(resumed["workers"]) == ["attempt 2, rank 0", "attempt 2, rank 1"]  # nobody came to the end of the first
+    first, second = resumed["workers"].values()
+    assert first["steps"] == second["steps"] == (EPOCHS - 2) * STEPS  # from the third epoch, not from scratch
+    assert first["parameters"] == second["parameters"]
+    assert resumed["state"]["epoch"] == whole["state"]["epoch"] == EPOCHS - 1
+    for part, name in (("model", "weight"), ("model", "bias"), ("reg", "W")):
+        assert resumed["state"][part][name].numpy() == pytest.approx(whole["state"][part][name].numpy(), abs=1e-5)
+    assert resumed["scores"] == pytest.approx(whole["scores"])

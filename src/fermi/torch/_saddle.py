@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -10,9 +10,25 @@ from torch import Tensor
 from fermi.formulas.ermi import nonzero, row_costs
 
 
-def saddle(
-    F: Tensor, W: Tensor, prior: Tensor, condition: Tensor, sensitive: Tensor, weight: Tensor | None = None
-) -> Tensor:
+class Cells(NamedTuple):
+    """Of each row: its condition z, its cell z · n_groups + s, and whether it counts; 0 and 0 if it does not."""
+
+    z: Tensor
+    cell: Tensor
+    counted: Tensor
+
+    @classmethod
+    def of(cls, condition: Tensor | None, sensitive: Tensor, n_groups: int) -> Cells:
+        """From codes, -1 where a row does not count; without conditions there is one."""
+        if condition is None:
+            cell = sensitive.clamp_min(0)
+            return cls(cell, cell, sensitive >= 0)
+        counted = (sensitive >= 0) & (condition >= 0)
+        z = torch.where(counted, condition, 0)
+        return cls(z, torch.where(counted, condition * n_groups + sensitive, 0), counted)
+
+
+def saddle(F: Tensor, W: Tensor, prior: Tensor, cells: Cells, weight: Tensor | None = None) -> Tensor:
     """Σ weight_i (F_i · C[z_i, s_i] − 1) over the rows that count, C the class costs of W (corollary 1).
 
     Parameters
@@ -23,14 +39,12 @@ def saddle(
         The adversary.
     prior : Z × k
         p(s|z).
-    condition, sensitive : (n,) whole numbers
-        The codes of each row, -1 where it does not count.
+    cells
+        Where each row belongs.
     weight : (n,) numbers, optional
         1 by default.
     """
-    counted = (sensitive >= 0) & (condition >= 0)
-    z = torch.where(counted, condition, 0)
-    cell = torch.where(counted, condition * W.shape[1] + sensitive, 0)
+    z, cell, counted = cells
     share = counted.to(F.dtype) if weight is None else torch.where(counted, weight.to(F.dtype), 0.0)
     total: Tensor = _Saddle.apply(F, W, prior, z, cell, share)
     return total
@@ -42,7 +56,8 @@ class _Saddle(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, F: Tensor, W: Tensor, prior: Tensor, z: Tensor, cell: Tensor, share: Tensor) -> Tensor:
         p = prior.flatten()[cell, None]
-        costs = row_costs(W.flatten(0, 1).index_select(0, cell), p, (W * W).sum(1).index_select(0, z))
+        norms = (W * W).sum(1)
+        costs = row_costs(W.flatten(0, 1).index_select(0, cell), p, norms if len(W) == 1 else norms[z])
         ctx.save_for_backward(F, W, p, z, cell, share, costs)
         total: Tensor = (((F * costs).sum(1) - 1.0) * share).sum()
         return total
@@ -51,9 +66,8 @@ class _Saddle(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         """The gradient in F is C; the one in W is that of `formulas.ermi.dual_gradient`, with its sign turned."""
         F, W, p, z, cell, share, costs = ctx.saved_tensors
-        share = (upstream * share)[:, None]
-        F = F * (2.0 * share)
-        sums = F.new_zeros(W.shape[0], W.shape[2]).index_add(0, z, F)
-        ascent = W * sums[:, None]
-        ascent.view(-1, W.shape[2]).index_add_(0, cell, F / nonzero(p) ** 0.5, alpha=-1)
-        return costs * share, ascent, None, None, None, None
+        share = upstream * share
+        sums = (share @ F)[None] if len(W) == 1 else F.new_zeros(len(W), F.shape[1]).index_add(0, z, F * share[:, None])
+        ascent = W * (2.0 * sums[:, None])
+        ascent.view(-1, F.shape[1]).index_add_(0, cell, F * (-2.0 * share[:, None] / nonzero(p) ** 0.5))
+        return costs * share[:, None], ascent, None, None, None, None

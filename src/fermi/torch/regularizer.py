@@ -19,7 +19,7 @@ from fermi.formulas.ermi import nonzero
 from fermi.notions import EqualOpportunity, Notion, as_notion
 from fermi.settings import number, whole
 from fermi.torch._ranks import Joining, add_over_ranks, average_over_ranks
-from fermi.torch._saddle import saddle
+from fermi.torch._saddle import Cells, saddle
 
 
 class FermiRegularizer(Joining, nn.Module):
@@ -150,64 +150,64 @@ class FermiRegularizer(Joining, nn.Module):
 
         `weight` is what each row weighs, 1 on the average of the whole data; the prior must have been counted with it.
         """
-        condition = self._conditions(sensitive, target)
-        if self.training and not torch.compiler.is_compiling():
-            average_over_ranks(self.W)  # again, because loading or moving may have put another W in its place
-            Join.notify_join_context(self)
-        if not torch.compiler.is_compiling() and (self.debug or logits.device.type == "cpu"):
-            self._check(logits, sensitive, condition)
+        cells = self._cells(sensitive, target)
+        if not torch.compiler.is_compiling():
+            if self.training:
+                average_over_ranks(self.W)  # again, because loading or moving may have put another W in its place
+                Join.notify_join_context(self)
+            if self._looks_at(logits):
+                self._check(logits, cells)
         if self.radius is not None and self.training:
             with torch.no_grad():
                 self.W.mul_(torch.clamp(self.radius / torch.linalg.vector_norm(self.W).clamp_min(1e-30), max=1.0))
         with torch.autocast(device_type=logits.device.type, enabled=False):
             precise = torch.promote_types(self.W.dtype, torch.float32)
             F, prior = logits.to(precise).softmax(-1), self.group_prior.to(precise)
-            total = saddle(F, self.W.to(precise), prior, condition, sensitive, weight)
+            total = saddle(F, self.W.to(precise), prior, cells, weight)
             return self.lam * total / (max(len(logits), 1) * self.known)
 
-    def _conditions(self, sensitive: Tensor, target: Tensor | None) -> Tensor:
+    def _cells(self, sensitive: Tensor, target: Tensor | None) -> Cells:
+        """Where each row belongs."""
         if sensitive.is_floating_point() or sensitive.dim() != 1:
             raise bad_argument(
                 "sensitive", f"is {sensitive.dtype} of shape {tuple(sensitive.shape)}", "one whole code per row"
             )
         self._check_codes("sensitive", sensitive, self.n_groups)
         if not self.needs_target:
-            return torch.zeros_like(sensitive)
+            return Cells.of(None, sensitive, self.n_groups)
         if target is None:
             raise bad_argument("target", f"is missing, and {self.notion!r} conditions on it", "one code per row")
         if target.is_floating_point() or target.shape != sensitive.shape:
             raise bad_argument("target", f"is {target.dtype} of shape {tuple(target.shape)}", "one whole code per row")
-        if self.own_conditions:
-            self._check_codes("target", target, len(self.W))
-            return target
         self._check_codes("target", target, len(self.condition_of))
-        return torch.where(target >= 0, self.condition_of[target.clamp_min(0)], -1)
+        if not self.own_conditions:
+            target = torch.where(target >= 0, self.condition_of[target.clamp_min(0)], -1)
+        return Cells.of(target, sensitive, self.n_groups)
+
+    def _looks_at(self, tensor: Tensor) -> bool:
+        """Whether to check values: where that does not wait for a device, or if asked to."""
+        return not torch.compiler.is_compiling() and (self.debug or tensor.device.type == "cpu")
 
     def _check_codes(self, name: str, codes: Tensor, size: int) -> None:
-        """Refuse codes out of range where that does not wait for a device."""
-        if torch.compiler.is_compiling() or not (self.debug or codes.device.type == "cpu") or len(codes) == 0:
-            return
-        low, high = int(codes.min()), int(codes.max())
-        if low < -1 or high >= size:
-            raise bad_argument(name, f"holds codes from {low} to {high}", f"-1 (unknown) to {size - 1}")
+        """Refuse codes out of range."""
+        if len(codes) and self._looks_at(codes):
+            low, high = (int(end) for end in codes.aminmax())
+            if low < -1 or high >= size:
+                raise bad_argument(name, f"holds codes from {low} to {high}", f"-1 (unknown) to {size - 1}")
 
-    def _check(self, logits: Tensor, sensitive: Tensor, condition: Tensor) -> None:
+    def _check(self, logits: Tensor, cells: Cells) -> None:
         """What would be an index out of range or a division by zero further on."""
-        if logits.shape != (len(sensitive), self.n_classes):
-            raise bad_argument(
-                "logits", f"has the shape {tuple(logits.shape)}", f"({len(sensitive)}, {self.n_classes})"
-            )
-        counted = (sensitive >= 0) & (condition >= 0)
-        if bool((self.group_prior[condition[counted], sensitive[counted]] == 0.0).any()):
+        expected = (len(cells.cell), self.n_classes)
+        if logits.shape != expected:
+            raise bad_argument("logits", f"has the shape {tuple(logits.shape)}", f"{expected}")
+        if bool(((self.group_prior.flatten()[cells.cell] == 0.0) & cells.counted).any()):
             raise bad_argument("group_prior", "is zero for a group that occurs", "the prior of the whole data set")
 
     def _count(self, sensitive: Tensor, target: Tensor | None, weight: Tensor | None = None) -> tuple[Tensor, float]:
-        condition = self._conditions(sensitive, target)
-        counted = (sensitive >= 0) & (condition >= 0)
-        cells = condition[counted] * self.n_groups + sensitive[counted]
-        shares = None if weight is None else weight.double()[counted]
-        table = torch.bincount(cells, shares, self.group_prior.numel()).reshape(self.group_prior.shape)
-        return table.double().cpu(), float(len(sensitive) if weight is None else weight.double().sum())
+        _, cell, counted = self._cells(sensitive, target)
+        shares = counted.double() if weight is None else torch.where(counted, weight.double(), 0.0)
+        table = torch.bincount(cell, shares, self.group_prior.numel()).reshape(self.group_prior.shape)
+        return table.cpu(), float(len(sensitive) if weight is None else weight.double().sum())
 
     def _set_prior(self, table: Tensor, rows: float) -> None:
         counts = torch.cat([table.flatten(), torch.tensor([rows], dtype=torch.float64)])

@@ -115,7 +115,7 @@ def test_a_given_module_is_not_changed_and_clones_and_pickles() -> None:
 
 
 @short
-@pytest.mark.filterwarnings("ignore:Every training row is predicted as")
+@pytest.mark.filterwarnings("ignore:Every training row is predicted as", "ignore:After 1 passes the loss is")
 def test_rows_come_as_tables_images_texts_and_sparse() -> None:
     X, y, s = table(300)
     rng = np.random.default_rng(0)
@@ -213,10 +213,17 @@ def test_the_adversary_that_stays_behind_is_reported() -> None:
         fitted(lam=5.0, lr_w=1e-6)
 
 
+def test_features_in_wild_units_are_reported_in_the_users_line() -> None:
+    X, y, s = table(300)
+    with pytest.warns(ConvergenceWarning, match="above 1.1 of equal probabilities: standardise the features") as caught:
+        FermiNet(models.logistic, max_epochs=1, random_state=0).fit(1e4 * X, y, sensitive_features=s)
+    assert {warning.filename for warning in caught} == {__file__}
+
+
 def test_in_a_pipeline_without_groups_it_warns() -> None:
     X, y, _ = table()
     with pytest.warns(fermi.errors.UnfairTrainingWarning) as caught:
-        make_pipeline(StandardScaler(), FermiNet(models.logistic, max_epochs=1)).fit(X, y)
+        make_pipeline(StandardScaler(), FermiNet(models.logistic, max_epochs=3, lr=0.02)).fit(X, y)
     assert len(caught) == 1
 
 
@@ -228,6 +235,7 @@ def test_in_a_pipeline_without_groups_it_warns() -> None:
         ({"module": lambda d: None}, "`module` cannot make a network"),
         ({"module": lambda d, m: None}, "`module` has made None; expected a torch module"),
         ({"module": nn.Linear(5, 2)}, "`module` returns the shape \\(1500, 2\\) for 1500 rows; expected \\(1500, 3\\)"),
+        ({"module": nn.Linear(4, 3)}, "`module` fails on rows of shape \\(5,\\) \\(mat1 and mat2 shapes"),
         ({"optimizer": "adm"}, "`optimizer` is 'adm'; expected one of 'adam', 'adamw', 'sgd', or a class"),
         ({"lr": 0.0}, "`lr` is 0.0; expected a positive number"),
         ({"lr_w": "fast"}, "`lr_w` is 'fast'; expected a positive number or 'auto'"),

@@ -154,6 +154,12 @@ def test_compilation_breaks_no_graph_and_changes_no_gradient() -> None:
             "`sensitive` holds codes from 0 to 2; expected -1 \\(unknown\\) to 1",
         ),
         ({}, {"sensitive": torch.tensor([0.0, 1.0])}, "`sensitive` is torch.float32 of shape \\(2,\\)"),
+        ({}, {"sensitive": [0, 1]}, "`sensitive` is a list; expected a tensor with one whole code per row"),
+        (
+            {"notion": "equalized_odds"},
+            {"target": torch.tensor([0])},
+            "`target` has 1 rows; expected 2, as many as `sensitive`",
+        ),
         ({}, {"logits": torch.zeros(2, 5)}, "`logits` has the shape \\(2, 5\\); expected \\(2, 3\\)"),
         ({"notion": "equalized_odds"}, {}, "`target` is missing, and 'equalized_odds' conditions on it"),
         ({"notion": "equalized_odds"}, {"target": torch.tensor([0.0, 1.0])}, "`target` is torch.float32"),
@@ -185,6 +191,25 @@ def test_an_unknown_target_counts_in_no_condition() -> None:
     assert whole != pytest.approx(first)
     with pytest.raises(fermi.FermiError, match="`sensitive` holds codes from 0 to 5"):
         FermiRegularizer.from_labels([0, 5], n_classes=2, n_groups=2)
+    with pytest.raises(fermi.FermiError, match="`sensitive` holds no numbers; expected whole codes"):
+        FermiRegularizer.from_labels(["F", "M"], n_classes=2)
+    with pytest.raises(fermi.FermiError, match="`sensitive` is unknown wherever the notion looks"):
+        FermiRegularizer.from_labels([-1, -1], n_classes=2)
+
+
+@pytest.mark.parametrize("kind", [torch.uint8, torch.int16, torch.int32])
+def test_codes_of_small_types_do_not_overflow(kind: torch.dtype) -> None:
+    s, y = torch.arange(200) % 50, torch.arange(200) % 20
+    wide, narrow = (
+        FermiRegularizer.from_labels(s.to(t), y.to(t), n_classes=20, n_groups=50, notion="equalized_odds")
+        for t in (torch.int64, kind)
+    )
+    with torch.no_grad():
+        wide.W.normal_()
+        narrow.W.copy_(wide.W)
+    logits = torch.randn(200, 20)
+    assert torch.equal(wide.group_prior, narrow.group_prior)
+    assert wide(logits, s, y).item() == narrow(logits, s.to(kind), y.to(kind)).item()
 
 
 def test_a_loader_gives_the_same_prior() -> None:

@@ -57,9 +57,16 @@ def convergence(fit: Fit, settings: Settings) -> None:
         _warn(_not_settled(settings.solver, last, fit.n_iter, cure), ConvergenceWarning, level=5)
 
 
-def net_convergence(last: Record, epochs: int) -> None:
-    """W has not found its place."""
-    if _is_behind(last):
+def net_convergence(last: Record, epochs: int, n_classes: int) -> None:
+    """The network has learned nothing, or W has not found its place."""
+    if last["loss"] > np.log(n_classes):
+        _warn(
+            f"After {epochs} passes the loss is {last['loss']:.3g}, above {np.log(n_classes):.3g} of equal "
+            "probabilities: standardise the features, raise `max_epochs` or change `lr`.",
+            ConvergenceWarning,
+            level=5,
+        )
+    elif _is_behind(last):
         cure = "raise `max_epochs`, `batch_size` or `lr_w`"
         _warn(_not_settled("The adversary W", last, epochs, cure), ConvergenceWarning, level=5)
 

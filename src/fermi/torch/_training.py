@@ -117,9 +117,7 @@ class _Run:
         rows = problem if shown is None else problem.take(shown)
         self.shown = rows if rows.is_judgeable() else problem
         self.objective = self.shown.objective(lam)
-        logits = predict_logits(self.module, self.shown.X, own.device)
-        self._check(logits.shape)
-        self.limit = _EXPLODED * max(self.objective.evaluate(logits).loss, np.log(problem.n_classes))
+        self.limit = _EXPLODED * max(self.objective.evaluate(self._first_logits()).loss, np.log(problem.n_classes))
         self.rate = max(w_rate(lam, own.batch_size), min(4.0 / (_WAITING * self.total), 0.2))
         self.shares = torch.full((problem.n_conditions, problem.n_classes), 0.0, device=own.device)
         self.epoch = self.step = self.waited = 0
@@ -246,7 +244,16 @@ class _Run:
             for a in problem.attributes
         ]  # fmt: skip
 
-    def _check(self, shape: tuple[int, ...]) -> None:
-        expected = (len(self.shown.target), self.problem.n_classes)
-        if shape != expected:
-            raise bad_argument("module", f"returns the shape {shape} for {expected[0]} rows", f"{expected}")
+    def _first_logits(self) -> Floats:
+        """Those before training, which show whether module and rows suit each other."""
+        rows, expected = self.shown.X, (len(self.shown.target), self.problem.n_classes)
+        try:
+            logits = predict_logits(self.module, rows, self.own.device)
+        except (RuntimeError, ValueError, IndexError, AttributeError) as error:
+            reason = str(error).splitlines()[0]
+            raise bad_argument(
+                "module", f"fails on rows of shape {rows.shape[1:]} ({reason})", "a network for them, with logits out"
+            ) from error
+        if logits.shape != expected:
+            raise bad_argument("module", f"returns the shape {logits.shape} for {expected[0]} rows", f"{expected}")
+        return logits

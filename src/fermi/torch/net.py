@@ -162,4 +162,4 @@ class FermiNet(FairEstimator):
         self.dual_ = problem.joined_duals(fit.duals)
 
     def _after(self, fit: NetFit, trainer: NetTrainer, problem: Problem, settings: NetSettings) -> None:
-        advice.net_convergence(fit.history[-1], fit.n_iter)
+        advice.net_convergence(fit.history[-1], fit.n_iter, problem.n_classes)

@@ -111,12 +111,12 @@ class FermiRegularizer(Joining, nn.Module):
         **options: Any,
     ) -> Self:
         """Count the prior and the fraction of rows that count, over all ranks if there are several."""
-        codes = torch.as_tensor(sensitive)
+        codes = _column("sensitive", sensitive)
         if n_groups is None:
-            n_groups = int(codes.max()) + 1
+            n_groups = max(int(codes.max()) + 1 if len(codes) else 0, 1)
         regularizer = cls(n_classes, n_groups, **options)
-        labels, weight = (None if given is None else torch.as_tensor(given) for given in (target, weight))
-        table, rows = regularizer._count(codes, labels, weight)
+        labels = None if target is None else _column("target", target)
+        table, rows = regularizer._count(codes, labels, None if weight is None else _column("weight", weight))
         regularizer._set_prior(table, rows)
         return regularizer
 
@@ -168,17 +168,15 @@ class FermiRegularizer(Joining, nn.Module):
 
     def _cells(self, sensitive: Tensor, target: Tensor | None) -> Cells:
         """Where each row belongs."""
-        if sensitive.is_floating_point() or sensitive.dim() != 1:
-            raise bad_argument(
-                "sensitive", f"is {sensitive.dtype} of shape {tuple(sensitive.shape)}", "one whole code per row"
-            )
+        sensitive = _codes("sensitive", sensitive)
         self._check_codes("sensitive", sensitive, self.n_groups)
         if not self.needs_target:
             return Cells.of(None, sensitive, self.n_groups)
         if target is None:
             raise bad_argument("target", f"is missing, and {self.notion!r} conditions on it", "one code per row")
-        if target.is_floating_point() or target.shape != sensitive.shape:
-            raise bad_argument("target", f"is {target.dtype} of shape {tuple(target.shape)}", "one whole code per row")
+        target = _codes("target", target)
+        if target.shape != sensitive.shape:
+            raise bad_argument("target", f"has {len(target)} rows", f"{len(sensitive)}, as many as `sensitive`")
         self._check_codes("target", target, len(self.condition_of))
         if not self.own_conditions:
             target = torch.where(target >= 0, self.condition_of[target.clamp_min(0)], -1)
@@ -221,6 +219,22 @@ class FermiRegularizer(Joining, nn.Module):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         average_over_ranks(self.W)  # copies and pickles lose hooks
+
+
+def _column(name: str, given: Any) -> Tensor:
+    try:
+        return torch.as_tensor(given)
+    except (TypeError, ValueError, RuntimeError):
+        raise bad_argument(name, "holds no numbers", "whole codes (fermi.GroupEncoder makes them)") from None
+
+
+def _codes(name: str, given: Any) -> Tensor:
+    """One whole number per row."""
+    if not isinstance(given, Tensor):
+        raise bad_argument(name, f"is a {type(given).__name__}", "a tensor with one whole code per row")
+    if given.is_floating_point() or given.dim() != 1:
+        raise bad_argument(name, f"is {given.dtype} of shape {tuple(given.shape)}", "one whole code per row")
+    return given.long()  # small types would overflow, and unsigned ones have no -1
 
 
 def _condition_of(notion: Notion, n_classes: int, advantaged: Iterable[int] | None) -> Tensor:

@@ -130,3 +130,15 @@ def test_max_violation_needs_groups() -> None:
         pytest.raises(fermi.FermiError, match=r"`max_violation` is 0\.1 without `sensitive_features`"),
     ):
         FermiClassifier(max_violation=0.1).fit(X, y)
+
+
+def test_rows_held_out_must_be_about_the_same_columns() -> None:
+    rng = np.random.default_rng(0)
+    X, y, s = rng.standard_normal((80, 2)), rng.integers(0, 2, 80), rng.integers(0, 2, 80)
+    model = FermiClassifier(max_violation=0.1)
+    with pytest.raises(fermi.FermiError, match="`eval_set` has the sensitive columns 'other'; expected those of"):
+        model.fit(X, y, sensitive_features={"sex": s}, eval_set=(X, y, {"other": s}))
+    with pytest.raises(fermi.FermiError, match="expected those of the fit, 'sex', 'race'"):
+        model.fit(X, y, sensitive_features={"sex": s, "race": s}, eval_set=(X, y, {"sex": s}))
+    with pytest.raises(fermi.FermiError, match="`eval_set` comes with a notion whose column is about other rows"):
+        FermiClassifier(fermi.ConditionalParity(s)).fit(X, y, sensitive_features=s, eval_set=(X, y, s))

@@ -181,8 +181,11 @@ def test_an_interrupted_fit_goes_on_and_ends_the_same(tmp_path: Path) -> None:
         net.fit(X, y, sensitive_features=s, eval_set=(X, y, s))
     assert file.exists()
     assert not hasattr(net, "module_")
-    with pytest.raises(fermi.FermiError, match="belongs to a fit with other data or options"):
-        clone(net).set_params(lam=2.0).fit(X, y, sensitive_features=s, eval_set=(X, y, s))
+    other = X.copy()
+    other[-1] += 1.0
+    for changed, rows in (({"lam": 2.0}, X), ({"random_state": 1}, X), ({"class_weight": "balanced"}, X), ({}, other)):
+        with pytest.raises(fermi.FermiError, match="belongs to a fit with other data or options"):
+            clone(net).set_params(**changed).fit(rows, y, sensitive_features=s, eval_set=(X, y, s))
     net.fit(X, y, sensitive_features=s, eval_set=(X, y, s))
     assert np.array_equal(net.predict_proba(X), whole.predict_proba(X))
     assert [entry["epoch"] for entry in net.history_] == [1, 2, 3, 4, 5, 6]
@@ -206,6 +209,50 @@ def test_scikit_learns_own_checks() -> None:
         results = check_estimator(net, on_fail=None, on_skip=None)
     assert len(results) > 50
     assert {result["check_name"] for result in results if result["status"] == "failed"} <= STOCHASTIC
+
+
+@short
+@pytest.mark.filterwarnings("ignore:After . passes the loss is")
+def test_options_reach_what_they_are_for() -> None:
+    net = fitted(lam=20.0, radius=0.5)
+    assert np.linalg.norm(net.dual_) <= 0.5 + 1e-6
+    frozen = fitted(optimizer=lambda p, lr: torch.optim.SGD([{"params": p, "lr": 0.0}], lr=lr), lam=0.0, random_state=1)
+    losses = [entry["loss"] for entry in frozen.history_]
+    assert max(losses) - min(losses) < 1e-6  # the user's own rate of 0 counts
+    X, y, s = table(200)
+    images = np.zeros((200, 2, 4, 4), dtype=np.float32)
+    images[:, 0, 0] = X[:, :4]
+    net = FermiNet(models.mlp, max_epochs=20, lr=0.01, random_state=0).fit(images, y, sensitive_features=s)
+    assert net.module_.get_submodule("1").weight.shape == (300, 32)
+    shared = nn.Linear(5, 3)
+    before = shared.weight.detach().clone()
+    FermiNet(lambda d, m: shared, max_epochs=2, lr=0.02, random_state=0).fit(X, y, sensitive_features=s)
+    assert torch.equal(before, shared.weight)
+
+
+def test_the_best_epoch_is_judged_by_the_objective_that_was_trained() -> None:
+    X, y, s = table(400)
+    net = FermiNet(models.logistic, class_weight={"two": 5.0}, max_epochs=4, lr=0.02, random_state=0)
+    net.fit(X, y, sensitive_features=s, eval_set=(X, y, s))
+    for entry in net.history_:
+        assert entry["held_out_objective"] == pytest.approx(entry["objective"], rel=1e-9)
+
+
+@short
+@pytest.mark.filterwarnings("ignore:After . passes the loss is")
+def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
+    X, y, s = table(300)
+    Bomb.fuse = 10**9
+    net = FermiNet(Bomb, max_epochs=3, lr=0.02, random_state=0).fit(X, y, sensitive_features=s)
+    before = net.predict_proba(X)
+    Bomb.fuse = 5
+    with pytest.raises(Interrupted):
+        net.fit(X[:, :3], y, sensitive_features=s)
+    assert np.array_equal(net.predict_proba(X), before)
+    net.fit((10 * X[:, :4]).astype(int), y, sensitive_features=s)
+    assert net.predict((10 * X[:, :4]).astype(int)).shape == (300,)
+    with pytest.raises(fermi.FermiError, match="`X` has rows of shape \\(4, 1\\); expected \\(4,\\), as in fit"):
+        net.predict(X[:, :4, None])
 
 
 def test_the_adversary_that_stays_behind_is_reported() -> None:
@@ -244,6 +291,10 @@ def test_in_a_pipeline_without_groups_it_warns() -> None:
         ({"max_epochs": 1.5}, "`max_epochs` is 1.5; expected a whole number"),
         ({"patience": 0}, "`patience` is 0"),
         ({"radius": -1}, "`radius` is -1; expected a positive number or None"),
+        ({"module": nn.Linear(5, 3).requires_grad_(False)}, "`module` has no parameters to train"),
+        ({"optimizer": torch.optim.LBFGS}, "`optimizer` has made LBFGS; expected one that steps by gradients alone"),
+        ({"checkpoint": "."}, "`checkpoint` is '.', a folder"),
+        ({"checkpoint": "a.pt", "max_violation": 0.1}, "`checkpoint` is given with `max_violation`"),
         ({"device": "gpu"}, "`device` is 'gpu'; expected 'auto', 'cpu'"),
         ({"fairness": "equalised_odds"}, "`fairness` is 'equalised_odds'; expected one of"),
         ({"lam": -1}, "`lam` is -1"),

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fermi.errors import ConstantPredictionWarning, SmallGroupWarning, UnfairTrainingWarning, listed
-from fermi.problem import Problem
+from fermi.problem import Problem, take_rows
 from fermi.settings import Settings
 from fermi.solvers._threads import limited_threads
 from fermi.solvers.solution import Record
@@ -92,7 +92,7 @@ def _falling(fit: Fit, settings: Settings) -> bool:
 def constant_predictions(predict: Callable[[Any], Any], problem: Problem, lam: float, classes: list[Any]) -> None:
     """The fairness term has made all predictions the same."""
     if problem.attributes and lam > 0:
-        predicted = np.unique(predict(problem.X[:_SAMPLE]))
+        predicted = np.unique(predict(take_rows(problem.X, slice(_SAMPLE))))
         if len(predicted) == 1:  # seldom: then look at all rows
             with limited_threads(problem.X):
                 predicted = np.unique(predict(problem.X))

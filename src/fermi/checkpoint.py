@@ -34,7 +34,7 @@ class Checkpoint:
         arrays: dict[str, Any] = {f"dual{t}": W for t, W in enumerate(duals)}
         partial = self.path.with_name(self.path.name + ".part")
         with partial.open("wb") as file:
-            np.savez(file, theta=theta, note=np.array(json.dumps(note, default=_plain)), **arrays)
+            np.savez(file, theta=theta, note=np.array(json.dumps(note, default=plain)), **arrays)
         partial.replace(self.path)
 
     def load(self) -> Saved | None:
@@ -68,5 +68,6 @@ def fingerprint(*parts: Any) -> str:
     return digest.hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """An array as JSON has it."""
     return value.tolist()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fermi import advice
-from fermi.errors import bad_argument
+from fermi.errors import bad_argument, listed
 from fermi.features import known_target, read_features, read_target, unchanged_on_error
-from fermi.problem import Problem, Source, read_problem
+from fermi.problem import Problem, Source, read_problem, refuse_other_rows
 from fermi.progress import Progress
 from fermi.selection import Trains, choose_lam
 from fermi.settings import Common, generator
@@ -49,8 +50,8 @@ class FairEstimator(ClassifierMixin, BaseEstimator):
         sample_weight : (n,) numbers, optional
             Weighs the loss and the group statistics alike; integer weights equal repeated rows.
         eval_set : (X, y, sensitive), optional
-            Rows on which `max_violation` is judged, instead of rows held out of these; without `max_violation`,
-            training stops early when the objective on them no longer falls.
+            Rows, each of weight 1, on which `max_violation` is judged, instead of rows held out of these; without
+            `max_violation`, training stops early when the objective on them no longer falls.
 
         Returns
         -------
@@ -60,17 +61,17 @@ class FairEstimator(ClassifierMixin, BaseEstimator):
         settings = self._settings()
         with unchanged_on_error(self):
             problem, classes = self._read(X, y, sensitive_features, sample_weight, settings)
-            held_out = None if eval_set is None else self._read_held_out(eval_set, classes, settings)
-        if not problem.attributes:
-            advice.plain_model()
-        advice.small_groups(problem)
-        rng = generator(self.random_state)
-        start = self._last_fit(problem, classes, settings)
-        trainer = self._trainer(problem, settings)
-        with Progress(settings.verbose > 0) as progress:
-            lam, path = choose_lam(problem, settings, self._searcher(settings), held_out, rng, progress)
-            judges = held_out if settings.max_violation is None else None
-            fit = trainer.fit(lam, rng, start, progress.record, held_out=judges, saving=True)
+            held_out = None if eval_set is None else self._read_held_out(eval_set, problem, classes, settings)
+            if not problem.attributes:
+                advice.plain_model()
+            advice.small_groups(problem)
+            rng = generator(self.random_state)
+            start = self._last_fit(problem, classes, settings)
+            trainer = self._trainer(problem, settings)
+            with Progress(settings.verbose > 0) as progress:
+                lam, path = choose_lam(problem, settings, self._searcher(settings), held_out, rng, progress)
+                judges = held_out if settings.max_violation is None else None
+                fit = trainer.fit(lam, rng, start, progress.record, held_out=judges, saving=True)
         self.lam_, self.lam_path_ = lam, path
         self._keep(fit, problem, classes)
         self._after(fit, trainer, problem, settings)
@@ -117,7 +118,7 @@ class FairEstimator(ClassifierMixin, BaseEstimator):
         )
         return problem, classes
 
-    def _read_held_out(self, eval_set: Any, classes: NDArray[Any], settings: Common) -> Problem:
+    def _read_held_out(self, eval_set: Any, problem: Problem, classes: NDArray[Any], settings: Common) -> Problem:
         """The rows of `eval_set`, coded."""
         if not isinstance(eval_set, tuple | list) or len(eval_set) != 3:
             raise bad_argument("eval_set", "is no triple", "(X, y, sensitive_features)")
@@ -127,6 +128,13 @@ class FairEstimator(ClassifierMixin, BaseEstimator):
         matrix, labels = self._features(X, y, settings, reset=False)
         target = known_target(labels, classes.tolist(), "eval_set")
         source = Source(X, y, sensitive_features, None)
-        return read_problem(
+        refuse_other_rows(settings.fairness, source, "eval_set")
+        held_out = read_problem(
             source, matrix, labels, target, classes.tolist(), None, settings.fairness, settings.attributes
         )
+        if held_out.columns != problem.columns:
+            found, expected = (listed([c or "one without a name" for c in p.columns]) for p in (held_out, problem))
+            raise bad_argument(
+                "eval_set", f"has the sensitive columns {found}", f"those of the fit, {expected or 'none'}"
+            )
+        return replace(held_out, class_weight=problem.class_weight)

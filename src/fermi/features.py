@@ -39,7 +39,7 @@ def read_features(estimator: Any, X: Any, y: Any = None, *, reset: bool, rows: b
         matrix = validate_data(estimator, X, **options)
     else:
         matrix, y = validate_data(estimator, X, y, **options)
-    _refuse_infinite(matrix, getattr(estimator, "feature_names_in_", None))
+    refuse_infinite(matrix, getattr(estimator, "feature_names_in_", None))
     return matrix, y
 
 
@@ -59,7 +59,7 @@ def read_matrix(X: Any) -> Any:
     """X alone, for no estimator."""
     _refuse_words(X)
     matrix = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
-    _refuse_infinite(matrix, None)
+    refuse_infinite(matrix, None)
     return matrix
 
 
@@ -75,16 +75,19 @@ def _refuse_words(X: Any) -> None:
             )
 
 
-def _refuse_infinite(matrix: Any, names: Any) -> None:
+def refuse_infinite(matrix: Any, names: Any, *, missing: bool = False) -> None:
+    """Refuse inf, and NaN unless entries may be `missing`."""
     values = matrix.data if hasattr(matrix, "tocsr") else matrix
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+        if np.isfinite(values.sum(dtype=np.float64)):
             return
-    if hasattr(matrix, "tocsr"):
-        column = int(matrix.indices[~np.isfinite(matrix.data)][0])
-    else:
-        column = int(np.flatnonzero(~np.isfinite(matrix).all(axis=0))[0])
+    bad = np.isinf(values) if missing else ~np.isfinite(values)
+    if not bad.any():
+        return
+    column = int(matrix.indices[bad][0] if hasattr(matrix, "tocsr") else np.flatnonzero(bad.any(axis=0))[0])
     name = repr(names[column]) if names is not None else column
+    if missing:
+        raise bad_argument("X", f"holds inf, first in column {name}", "finite numbers, or NaN where one is missing")
     raise bad_argument(
         "X",
         f"holds NaN or inf, first in column {name}",

@@ -121,7 +121,7 @@ class Problem:
         """Some of the rows."""
         return replace(
             self,
-            X=self.X[rows],
+            X=take_rows(self.X, rows),
             target=self.target[rows],
             weight=self.weight[rows],
             conditions=self.conditions[rows],
@@ -140,6 +140,11 @@ class Problem:
         for attribute in self.attributes:
             strata = np.unique(strata * (len(attribute.labels) + 1) + attribute.codes, return_inverse=True)[1]
         return strata
+
+
+def take_rows(X: Any, rows: Ints | slice) -> Any:
+    """Some rows of an array, a CSR matrix or a pandas DataFrame."""
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 class Source(NamedTuple):
@@ -193,6 +198,18 @@ def read_problem(
         Attribute.read(sensitive, attributes, known=known),
         tuple(columns),
     )
+
+
+def refuse_other_rows(notion: Notion, source: Source, argument: str) -> None:
+    """A notion with a column of its own is about rows that may not be these."""
+    if notion.column is None:
+        return
+    own, found = row_index(notion.column), row_index(source.X)
+    if own is None or found is None or not own.is_unique or not found.isin(own).all():
+        raise bad_argument(
+            argument, f"comes with a notion whose column is about other rows ({notion.name!r})",
+            "a pandas column whose index has the rows of both, or none",
+        )  # fmt: skip
 
 
 def class_weights(class_weight: Any, classes: Sequence[Any], target: Ints, weight: Floats) -> Floats:

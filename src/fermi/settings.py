@@ -179,6 +179,8 @@ def existing_folder(name: str, value: Any) -> Path | None:
         path = Path(value)
     except TypeError:
         raise bad_argument(name, f"is {value!r}", "a path or None") from None
+    if path.is_dir():
+        raise bad_argument(name, f"is {str(path)!r}, a folder", "a file in an existing folder")
     if not path.parent.is_dir():
         raise bad_argument(name, f"is {str(path)!r}, whose folder does not exist", "a file in an existing folder")
     return path

@@ -35,6 +35,7 @@ class NetSettings(Common):
     radius: float | None
     checkpoint: Path | None
     device: torch.device
+    seed: str  # as far as it can be told from another
 
     @classmethod
     def read(cls, net: Any) -> NetSettings:
@@ -48,6 +49,8 @@ class NetSettings(Common):
             lr_w = number("lr_w", lr_w, "a positive number or 'auto'", low=0.0, open_low=True)
         if not isinstance(net.module, nn.Module) and not callable(net.module):
             raise bad_argument("module", f"is {net.module!r}", "a torch module, or a function that makes one")
+        if net.checkpoint is not None and net.max_violation is not None:
+            raise bad_argument("checkpoint", "is given with `max_violation`, whose search it would not save", "None")
         return cls(
             **Common.of(net),
             module=net.module,
@@ -61,6 +64,7 @@ class NetSettings(Common):
             radius=radius,
             checkpoint=existing_folder("checkpoint", net.checkpoint),
             device=_device(net.device),
+            seed=str(net.random_state) if isinstance(net.random_state, int) else "",
         )
 
     def make_module(self, n_features: int, n_classes: int) -> nn.Module:
@@ -74,6 +78,16 @@ class NetSettings(Common):
         if not isinstance(module, nn.Module):
             raise bad_argument("module", f"has made {module!r}", "a torch module")
         return module
+
+    def make_optimizer(self, module: nn.Module) -> torch.optim.Optimizer:
+        """The user's kind of optimizer, for what is to be trained of the module."""
+        trained = [p for p in module.parameters() if p.requires_grad]
+        if not trained:
+            raise bad_argument("module", "has no parameters to train", "at least one that requires a gradient")
+        optimizer = self.optimizer(trained, lr=self.lr)
+        if not isinstance(optimizer, torch.optim.Optimizer) or isinstance(optimizer, torch.optim.LBFGS):
+            raise bad_argument("optimizer", f"has made {type(optimizer).__name__}", "one that steps by gradients alone")
+        return optimizer
 
 
 def _optimizer(given: Any) -> Callable[..., torch.optim.Optimizer]:
@@ -91,6 +105,8 @@ def _device(given: Any) -> torch.device:
     if isinstance(given, str) and given == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        return torch.device(given)
-    except (RuntimeError, TypeError):
-        raise bad_argument("device", f"is {given!r}", "'auto', 'cpu', 'cuda' or another device of torch") from None
+        device = torch.device(given)
+        torch.empty(0, device=device)
+        return device
+    except (RuntimeError, TypeError, AssertionError):
+        raise bad_argument("device", f"is {given!r}", "'auto', 'cpu', or a device that torch has here") from None

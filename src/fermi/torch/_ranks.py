@@ -27,7 +27,7 @@ def add_over_ranks(counts: Tensor) -> None:
 def average_over_ranks(parameter: nn.Parameter) -> None:
     """After each backward pass its gradient is the mean over the ranks that made one. Asking again changes nothing."""
     hooks = getattr(parameter, "_post_accumulate_grad_hooks", None) or {}
-    if _queue not in hooks.values():
+    if parameter.requires_grad and _queue not in hooks.values():
         parameter.register_post_accumulate_grad_hook(_queue)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.utils import column_or_1d
 from torch import Tensor, nn
 
 from fermi._kernels import Floats
@@ -17,21 +18,39 @@ _CHUNK = 2048  # rows predicted at once
 
 def read_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
     """X as an array or a CSR matrix and y as an array; tables are checked as scikit-learn does."""
-    if isinstance(X, Tensor):
-        X = X.detach().cpu().numpy()
-    y = y.detach().cpu().numpy() if isinstance(y, Tensor) else y
-    if not isinstance(X, np.ndarray) or (X.ndim <= 2 and X.dtype.kind not in "iu"):
-        return read_features(estimator, X, y, reset=reset)
-    if X.ndim < 2 or X.dtype.kind not in "fiu":
+    X, y = _array(X), _array(y)
+    if isinstance(X, np.ndarray) and (X.ndim > 2 or (X.ndim == 2 and X.dtype.kind in "iu")):
+        matrix, y = _read_any(estimator, X, y, reset=reset)
+    else:
+        matrix, y = read_features(estimator, X, y, reset=reset)
+    if reset:
+        estimator._row_shape = matrix.shape[1:]
+    elif matrix.shape[1:] != estimator._row_shape:
+        raise bad_argument("X", f"has rows of shape {matrix.shape[1:]}", f"{estimator._row_shape}, as in fit")
+    return matrix, y
+
+
+def _array(given: Any) -> Any:
+    """A tensor as an array, anything else as it is."""
+    if not isinstance(given, Tensor):
+        return given
+    dense = given.detach().cpu()
+    return (dense.float() if dense.dtype == torch.bfloat16 else dense).numpy()
+
+
+def _read_any(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+    """Rows that are no table of floats: images, texts."""
+    if X.dtype.kind not in "fiub" or len(X) == 0:
         raise bad_argument("X", f"is {X.dtype} of shape {X.shape}", "numbers, one row per entry of the first axis")
     if X.dtype.kind == "f" and not np.isfinite(X).all():
         raise bad_argument("X", "holds NaN or inf", "finite numbers")
     if reset:
-        estimator.n_features_in_, estimator._row_shape = X.shape[1], X.shape[1:]
-    elif X.shape[1:] != getattr(estimator, "_row_shape", X.shape[1:]) or X.shape[1] != estimator.n_features_in_:
-        shape = getattr(estimator, "_row_shape", (estimator.n_features_in_,))
-        raise bad_argument("X", f"has rows of shape {X.shape[1:]}", f"{shape}, as in fit")
-    return X, None if y is None else np.asarray(y)
+        if y is None:
+            raise bad_argument("y", "is missing", "one label per row")
+        estimator.n_features_in_ = X.shape[1]
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+    return X, None if y is None else column_or_1d(y, warn=True)
 
 
 class Feed:
@@ -50,7 +69,9 @@ class Feed:
     def __call__(self, rows: Any) -> Tensor:
         """The rows on the module's device."""
         dense = rows.toarray() if hasattr(rows, "toarray") else rows
-        tensor = torch.as_tensor(np.ascontiguousarray(dense))
+        tensor = torch.as_tensor(
+            np.array(dense, order="C") if not dense.flags.writeable else np.ascontiguousarray(dense)
+        )
         whole = not tensor.is_floating_point() and self.words
         return tensor.to(self.device, torch.int64 if whole else self.dtype)
 

@@ -56,8 +56,7 @@ class _Saddle(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, F: Tensor, W: Tensor, prior: Tensor, z: Tensor, cell: Tensor, share: Tensor) -> Tensor:
         p = prior.flatten()[cell, None]
-        norms = (W * W).sum(1)
-        costs = row_costs(W.flatten(0, 1).index_select(0, cell), p, norms if len(W) == 1 else norms[z])
+        costs = _costs(W, p, z, cell)
         ctx.save_for_backward(F, W, p, z, cell, share, costs)
         total: Tensor = (((F * costs).sum(1) - 1.0) * share).sum()
         return total
@@ -66,8 +65,17 @@ class _Saddle(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         """The gradient in F is C; the one in W is that of `formulas.ermi.dual_gradient`, with its sign turned."""
         F, W, p, z, cell, share, costs = ctx.saved_tensors
+        if torch.is_grad_enabled():  # for a second derivative
+            costs = _costs(W, p, z, cell)
         share = upstream * share
         sums = (share @ F)[None] if len(W) == 1 else F.new_zeros(len(W), F.shape[1]).index_add(0, z, F * share[:, None])
         ascent = W * (2.0 * sums[:, None])
         ascent.view(-1, F.shape[1]).index_add_(0, cell, F * (-2.0 * share[:, None] / nonzero(p) ** 0.5))
         return costs * share[:, None], ascent, None, None, None, None
+
+
+def _costs(W: Tensor, p: Tensor, z: Tensor, cell: Tensor) -> Tensor:
+    """C of each row."""
+    norms = (W * W).sum(1)
+    costs: Tensor = row_costs(W.flatten(0, 1).index_select(0, cell), p, norms if len(W) == 1 else norms[z])
+    return costs

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from fermi.checkpoint import plain
 from fermi.errors import FermiError
 
 
@@ -29,7 +32,7 @@ class SavedRun:
             "best": float(run.best),
             "best_states": run.best_states,
             "history": run.history,
-            "order": run.rng.bit_generator.state,
+            "order": json.dumps(run.rng.bit_generator.state, default=plain),
             "random": torch.get_rng_state(),
         }
         partial = self.path.with_name(self.path.name + ".part")
@@ -43,7 +46,7 @@ class SavedRun:
         try:
             state = torch.load(self.path, map_location=run.own.device, weights_only=True)
             mark = state["mark"]
-        except Exception:
+        except (pickle.UnpicklingError, RuntimeError, EOFError, KeyError, TypeError):
             raise FermiError(f"`checkpoint` {str(self.path)!r} is no checkpoint, or damaged: delete it.") from None
         if mark != self.mark:
             raise FermiError(
@@ -54,7 +57,8 @@ class SavedRun:
         run.optimizer.load_state_dict(state["optimizer"])
         for name in ("epoch", "step", "waited", "shares", "best", "best_states", "history"):
             setattr(run, name, state[name])
-        run.rng.bit_generator.state = state["order"]
+        run.rng.bit_generator.state = json.loads(state["order"])
+        run.began -= run.history[-1]["seconds"]
         torch.set_rng_state(state["random"].cpu())
 
     def remove(self) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from fermi._kernels import Floats
 from fermi.checkpoint import fingerprint
 from fermi.errors import FermiError, bad_argument
-from fermi.problem import Problem
+from fermi.problem import Problem, take_rows
 from fermi.solvers.sgda import shuffled
 from fermi.solvers.solution import Record
 from fermi.solvers.step_sizes import theta_share, w_rate, w_weight
@@ -24,7 +25,6 @@ from fermi.torch._rows import Feed, predict_logits
 from fermi.torch._saved import SavedRun
 from fermi.torch.regularizer import FermiRegularizer
 
-_RECORDED = 50_000  # rows on which the history is measured
 _EXPLODED = 10.0  # times the loss at the start, or of a model that knows nothing
 _WAITING = 0.1  # of all steps, that θ waits for W at most
 
@@ -65,11 +65,11 @@ class NetTrainer:
         With rows held out, the epoch that is best on them counts, and training ends when none has been for a while.
         """
         own = self.settings
-        devices = [own.device] if own.device.type == "cuda" else []
-        with torch.random.fork_rng(devices):  # dropout and first weights, without touching the global state
-            torch.manual_seed(int(rng.integers(2**62)))
+        # Dropout and first weights, without touching the global state; and gradients even if the caller needs none.
+        with torch.random.fork_rng([own.device] if own.device.type == "cuda" else []), torch.enable_grad():
+            _seed(own.device, int(rng.integers(2**62)))
             run = _Run(self.problem, own, lam, rng, held_out)
-            file = SavedRun(own.checkpoint, self._mark(lam, held_out)) if saving and own.checkpoint else None
+            file = SavedRun(own.checkpoint, self._mark(run, held_out)) if saving and own.checkpoint else None
             if file is not None:
                 file.load_into(run)
             while run.epoch < own.max_epochs and run.waited < own.patience:
@@ -81,20 +81,42 @@ class NetTrainer:
             file.remove()
         return run.result()
 
-    def _mark(self, lam: float, held_out: Problem | None) -> str:
+    def _mark(self, run: _Run, held_out: Problem | None) -> str:
         """What tells this fit from others."""
-        own, problem = self.settings, self.problem
-        first = problem.X[:100]
-        seen = (problem.X.shape, first.toarray() if hasattr(first, "toarray") else first)
-        parts = (problem.target, problem.weight, problem.conditions, *(a.codes for a in problem.attributes))
-        options = (own.module, own.optimizer, own.lr, own.lr_w, own.schedule, own.batch_size, own.max_epochs)
-        judges = None if held_out is None else held_out.target
-        return fingerprint(lam, *map(_name, options), own.radius, own.patience, *seen, *parts, judges)
+        own = self.settings
+        options = (own.lr, own.lr_w, own.schedule, own.batch_size, own.max_epochs, own.radius, own.patience, own.seed)
+        shapes = [(name, tuple(value.shape)) for name, value in run.module.state_dict().items()]
+        rows = [part for problem in (self.problem, held_out) if problem for part in _parts(problem)]
+        return fingerprint(run.lam, _name(own.module), _name(own.optimizer), *options, shapes, *rows)
+
+
+def _seed(device: torch.device, seed: int) -> None:
+    torch.default_generator.manual_seed(seed)
+    if device.type == "cuda":
+        with torch.cuda.device(device):
+            torch.cuda.manual_seed(seed)
+
+
+def _parts(problem: Problem) -> Iterator[Any]:
+    """What tells a problem from others; of the features a sample, since they may be larger than memory."""
+    n = len(problem.target)
+    some = take_rows(problem.X, np.unique(np.linspace(0, n - 1, 1000).astype(np.int64)))
+    yield from (problem.X.shape, some.toarray() if hasattr(some, "toarray") else some)
+    yield from (problem.target, problem.weight, problem.class_weight, problem.conditions)
+    yield from (attribute.codes for attribute in problem.attributes)
 
 
 def _name(option: Any) -> str:
     """A function is known by its name: its address differs from process to process."""
+    if isinstance(option, functools.partial):
+        return f"{_name(option.func)}, {option.args}, {option.keywords}"
     return getattr(option, "__qualname__", None) or str(option)
+
+
+class _Alone(FermiRegularizer):
+    """Of a network that this process trains alone, whatever other processes do."""
+
+    over_ranks = False
 
 
 class _Run:
@@ -110,16 +132,15 @@ class _Run:
         self.module = self._fresh_module().to(own.device)
         self.feed = Feed(self.module, own.device)
         self.regularizers = [regularizer.to(own.device) for regularizer in self._regularizers()]
-        self.optimizer = own.optimizer([p for p in self.module.parameters() if p.requires_grad], lr=own.lr)
+        self.optimizer = own.make_optimizer(self.module)
+        self.rates = [group["lr"] for group in self.optimizer.param_groups]
         W = [regularizer.W for regularizer in self.regularizers]
         self.ascent = torch.optim.SGD(W, lr=0.0) if W else None
-        shown = np.sort(rng.permutation(n)[:_RECORDED]) if n > _RECORDED else None
-        rows = problem if shown is None else problem.take(shown)
-        self.shown = rows if rows.is_judgeable() else problem
-        self.objective = self.shown.objective(lam)
+        self.objective = problem.objective(lam)
         self.limit = _EXPLODED * max(self.objective.evaluate(self._first_logits()).loss, np.log(problem.n_classes))
         self.rate = max(w_rate(lam, own.batch_size), min(4.0 / (_WAITING * self.total), 0.2))
-        self.shares = torch.full((problem.n_conditions, problem.n_classes), 0.0, device=own.device)
+        shape = (problem.n_conditions, problem.n_classes)
+        self.shares = torch.zeros(shape, dtype=torch.float32, device=own.device)
         self.epoch = self.step = self.waited = 0
         self.best = np.inf
         self.best_states: list[dict[str, Any]] | None = None
@@ -133,7 +154,7 @@ class _Run:
         """One pass over the rows, and its record."""
         self.module.train()
         n = len(self.problem.target)
-        # Parts of nearly one size: a last batch of a single row would be no batch to normalise over.
+        # Parts of nearly one size, so that the last is not a tiny one.
         for rows in np.array_split(shuffled(n, self.rng), self.per_epoch):
             self.step += 1
             self._set_step_sizes()
@@ -142,7 +163,7 @@ class _Run:
         self.history.append(self._record())
         last = self.history[-1]
         if not np.isfinite(last["objective"]) or last["loss"] > self.limit:
-            raise FermiError("Training diverged: choose a smaller `lr` or `lr_w`, or a smaller `lam`.")
+            raise FermiError("Training diverged: choose a smaller `lr` or `lr_w`.")
         self._judge()
 
     def _take_step(self, rows: Any) -> None:
@@ -163,6 +184,8 @@ class _Run:
             if self.own.lr_w is None:
                 self._even_out(logits, condition, weight)
             self.ascent.step()
+            for regularizer in self.regularizers:
+                regularizer.project()
 
     @torch.no_grad()
     def _even_out(self, logits: Tensor, condition: Tensor, weight: Tensor) -> None:
@@ -183,8 +206,8 @@ class _Run:
         if own.schedule == "linear":
             left = 1.0 - (self.step - 1) / self.total
         waits = own.lr_w is None and self.ascent is not None and self.lam > 0.0
-        for group in self.optimizer.param_groups:
-            group["lr"] = own.lr * left * float(theta_share(self.step, self.rate) if waits else 1.0)
+        for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate * left * float(theta_share(self.step, self.rate) if waits else 1.0)
         if self.ascent is not None:
             # It does not fall: with a large λ, a W that lags behind θ makes both swing.
             untuned = float(w_weight(self.step, self.rate)) / (2.0 * (self.lam or 1.0))
@@ -204,7 +227,7 @@ class _Run:
         return tuple(r.W.detach().double().cpu().numpy() for r in self.regularizers)
 
     def _record(self) -> Record:
-        logits = predict_logits(self.module, self.shown.X, self.own.device)
+        logits = predict_logits(self.module, self.problem.X, self.own.device)
         value, _, gap = self.objective.with_dual_gap(logits, self.duals())
         parts = {"loss": value.loss, "ermi": value.ermi, "objective": value.objective, "dual_gap": gap}
         return {"epoch": self.epoch, "step": self.step, "seconds": time.perf_counter() - self.began, **parts}
@@ -232,12 +255,13 @@ class _Run:
         """A copy of the user's module, or one made by his function."""
         if isinstance(self.own.module, nn.Module):
             return copy.deepcopy(self.own.module)
-        return self.own.make_module(self.problem.X.shape[1], self.problem.n_classes)
+        n_features = int(np.prod(self.problem.X.shape[1:]))
+        return copy.deepcopy(self.own.make_module(n_features, self.problem.n_classes))  # his function may share one
 
     def _regularizers(self) -> list[FermiRegularizer]:
         problem = self.problem
         return [
-            FermiRegularizer.from_labels(
+            _Alone.from_labels(
                 a.codes, problem.conditions, n_classes=problem.n_classes, n_groups=len(a.labels), weight=problem.weight,
                 n_conditions=problem.n_conditions, lam=self.lam, radius=self.own.radius,
             )
@@ -246,7 +270,7 @@ class _Run:
 
     def _first_logits(self) -> Floats:
         """Those before training, which show whether module and rows suit each other."""
-        rows, expected = self.shown.X, (len(self.shown.target), self.problem.n_classes)
+        rows, expected = self.problem.X, (len(self.problem.target), self.problem.n_classes)
         try:
             logits = predict_logits(self.module, rows, self.own.device)
         except (RuntimeError, ValueError, IndexError, AttributeError) as error:

@@ -8,6 +8,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from fermi.settings import whole
+
 
 def logistic(n_features: int, n_classes: int) -> nn.Module:
     """Multinomial logistic regression (sections 4.1 and 4.3)."""
@@ -62,6 +64,7 @@ class TextCNN(nn.Module):
         vectors: Tensor | None = None,
     ) -> None:
         super().__init__()
+        whole("length", length, "a whole number of at least 20", low=20)
         self.embed = nn.Embedding(n_words, n_dimensions, padding_idx=0)
         if vectors is not None:
             with torch.no_grad():

@@ -66,7 +66,7 @@ class FermiNet(FairEstimator):
     n_iter_ : int
         Epochs made.
     history_ : list of dict
-        After each epoch: epoch, step, seconds, loss, ermi, objective, dual_gap (on at most 50,000 training rows), and
+        After each epoch: epoch, step, seconds, loss, ermi, objective, dual_gap, over all training rows, and
         held_out_objective with an `eval_set`.
 
     Examples

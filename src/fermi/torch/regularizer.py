@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.distributed.algorithms.join import Join
@@ -62,6 +63,7 @@ class FermiRegularizer(Joining, nn.Module):
     (1, 2, 3)
     """
 
+    over_ranks = True  # whether processes that train together share counts and W's gradient
     W: nn.Parameter
     group_prior: Tensor
     known: Tensor
@@ -85,19 +87,24 @@ class FermiRegularizer(Joining, nn.Module):
         self.n_classes = whole("n_classes", n_classes, "a whole number of at least 2", low=2)
         self.n_groups = whole("n_groups", n_groups, "a whole number of at least 1", low=1)
         self.lam, self.notion = number("lam", lam, "a number of at least 0", low=0.0), kind.name
+        if kind.column is not None:
+            raise bad_argument("notion", f"is {kind.name!r} with a column of its own", "`n_conditions`, with its codes")
+        if n_conditions is not None:
+            n_conditions = whole("n_conditions", n_conditions, "a whole number of at least 1, or None", low=1)
+            if kind.needs_target:
+                raise bad_argument("n_conditions", f"is given with notion={kind.name!r}", "one of the two")
+        if radius is not None:
+            radius = number("radius", radius, "a positive number, or None", low=0.0, open_low=True)
         self.radius, self.debug = radius, False
         # With conditions of the user's own, the target is the condition.
         self.own_conditions, self.needs_target = n_conditions is not None, kind.needs_target or n_conditions is not None
-        for name, value in {"n_conditions": n_conditions, "radius": radius}.items():
-            if value is not None and not value > 0:
-                raise bad_argument(name, f"is {value!r}", "a positive number, or None")
         condition_of = torch.arange(n_conditions) if n_conditions else _condition_of(kind, n_classes, advantaged)
         Z = int(condition_of.max()) + 1
         self.W = nn.Parameter(torch.zeros(Z, n_groups, n_classes))
         self.register_buffer("condition_of", condition_of, persistent=False)
         self.register_buffer("group_prior", _prior(group_prior, Z, n_groups))
         self.register_buffer("known", torch.ones(()))
-        average_over_ranks(self.W)
+        self._watch()
 
     @classmethod
     def from_labels(
@@ -111,6 +118,7 @@ class FermiRegularizer(Joining, nn.Module):
         **options: Any,
     ) -> Self:
         """Count the prior and the fraction of rows that count, over all ranks if there are several."""
+        _refuse_prior(options)
         codes = _column("sensitive", sensitive)
         if n_groups is None:
             n_groups = max(int(codes.max()) + 1 if len(codes) else 0, 1)
@@ -134,6 +142,7 @@ class FermiRegularizer(Joining, nn.Module):
 
         By default a batch is a dict with "sensitive" and "target", or ends with (target, sensitive).
         """
+        _refuse_prior(options)
         regularizer = cls(n_classes, n_groups, **options)
         table, rows = torch.zeros_like(regularizer.group_prior, dtype=torch.float64), 0.0
         for batch in loader:
@@ -151,20 +160,27 @@ class FermiRegularizer(Joining, nn.Module):
         `weight` is what each row weighs, 1 on the average of the whole data; the prior must have been counted with it.
         """
         cells = self._cells(sensitive, target)
-        if not torch.compiler.is_compiling():
-            if self.training:
-                average_over_ranks(self.W)  # again, because loading or moving may have put another W in its place
-                Join.notify_join_context(self)
-            if self._looks_at(logits):
-                self._check(logits, cells)
-        if self.radius is not None and self.training:
-            with torch.no_grad():
-                self.W.mul_(torch.clamp(self.radius / torch.linalg.vector_norm(self.W).clamp_min(1e-30), max=1.0))
+        self._check(logits, cells, weight)
+        if self.training and not torch.compiler.is_compiling():
+            self._watch()  # again, because loading or moving may have put another W in its place
+            Join.notify_join_context(self)
+        if self.training:
+            self.project()
         with torch.autocast(device_type=logits.device.type, enabled=False):
             precise = torch.promote_types(self.W.dtype, torch.float32)
             F, prior = logits.to(precise).softmax(-1), self.group_prior.to(precise)
             total = saddle(F, self.W.to(precise), prior, cells, weight)
             return self.lam * total / (max(len(logits), 1) * self.known)
+
+    def project(self) -> None:
+        """Put W back into the ball of `radius`, if there is one. `forward` does so before it uses W."""
+        if self.radius is not None:
+            norm = torch.linalg.vector_norm(self.W.data)
+            self.W.data.mul_(torch.clamp(self.radius / norm.clamp_min(1e-30), max=1.0))
+
+    def _watch(self) -> None:
+        if self.over_ranks:
+            average_over_ranks(self.W)
 
     def _cells(self, sensitive: Tensor, target: Tensor | None) -> Cells:
         """Where each row belongs."""
@@ -179,7 +195,7 @@ class FermiRegularizer(Joining, nn.Module):
             raise bad_argument("target", f"has {len(target)} rows", f"{len(sensitive)}, as many as `sensitive`")
         self._check_codes("target", target, len(self.condition_of))
         if not self.own_conditions:
-            target = torch.where(target >= 0, self.condition_of[target.clamp_min(0)], -1)
+            target = torch.where(target >= 0, self.condition_of.to(target.device)[target.clamp_min(0)], -1)
         return Cells.of(target, sensitive, self.n_groups)
 
     def _looks_at(self, tensor: Tensor) -> bool:
@@ -193,23 +209,30 @@ class FermiRegularizer(Joining, nn.Module):
             if low < -1 or high >= size:
                 raise bad_argument(name, f"holds codes from {low} to {high}", f"-1 (unknown) to {size - 1}")
 
-    def _check(self, logits: Tensor, cells: Cells) -> None:
-        """What would be an index out of range or a division by zero further on."""
+    def _check(self, logits: Tensor, cells: Cells, weight: Tensor | None) -> None:
+        """What would be broadcast, an index out of range or a division by zero further on."""
         expected = (len(cells.cell), self.n_classes)
-        if logits.shape != expected:
-            raise bad_argument("logits", f"has the shape {tuple(logits.shape)}", f"{expected}")
-        if bool(((self.group_prior.flatten()[cells.cell] == 0.0) & cells.counted).any()):
+        if not isinstance(logits, Tensor) or logits.shape != expected:
+            shape = tuple(getattr(logits, "shape", ()))
+            raise bad_argument("logits", f"is a {type(logits).__name__} of shape {shape}", f"a tensor of {expected}")
+        if weight is not None:
+            _check_weight(weight, cells.cell.shape, values=self._looks_at(weight))
+        counted = cells.counted if weight is None else cells.counted & (weight > 0)
+        if self._looks_at(logits) and bool(((self.group_prior.flatten()[cells.cell] == 0.0) & counted).any()):
             raise bad_argument("group_prior", "is zero for a group that occurs", "the prior of the whole data set")
 
     def _count(self, sensitive: Tensor, target: Tensor | None, weight: Tensor | None = None) -> tuple[Tensor, float]:
         _, cell, counted = self._cells(sensitive, target)
+        if weight is not None:
+            _check_weight(weight, cell.shape, values=True)
         shares = counted.double() if weight is None else torch.where(counted, weight.double(), 0.0)
         table = torch.bincount(cell, shares, self.group_prior.numel()).reshape(self.group_prior.shape)
         return table.cpu(), float(len(sensitive) if weight is None else weight.double().sum())
 
     def _set_prior(self, table: Tensor, rows: float) -> None:
         counts = torch.cat([table.flatten(), torch.tensor([rows], dtype=torch.float64)])
-        add_over_ranks(counts)
+        if self.over_ranks:
+            add_over_ranks(counts)
         table, total = counts[:-1].reshape(table.shape), counts[-1]
         if not bool(table.any()):
             raise bad_argument("sensitive", "is unknown wherever the notion looks", "some known groups there")
@@ -218,12 +241,25 @@ class FermiRegularizer(Joining, nn.Module):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        average_over_ranks(self.W)  # copies and pickles lose hooks
+        self._watch()  # copies and pickles lose hooks
+
+
+def _refuse_prior(options: Mapping[str, Any]) -> None:
+    if options.get("group_prior") is not None:
+        raise bad_argument("group_prior", "is given where it is counted", "None, or FermiRegularizer(...) itself")
+
+
+def _check_weight(weight: Any, shape: Any, *, values: bool) -> None:
+    if not isinstance(weight, Tensor) or weight.shape != shape:
+        found = f"is a {type(weight).__name__} of shape {tuple(getattr(weight, 'shape', ()))}"
+        raise bad_argument("weight", found, f"a tensor of {tuple(shape)}")
+    if values and not bool(((weight >= 0) & weight.isfinite()).all()):
+        raise bad_argument("weight", "holds negative or infinite numbers", "finite numbers of at least 0")
 
 
 def _column(name: str, given: Any) -> Tensor:
     try:
-        return torch.as_tensor(given)
+        return given if isinstance(given, Tensor) else torch.as_tensor(np.asarray(given))
     except (TypeError, ValueError, RuntimeError):
         raise bad_argument(name, "holds no numbers", "whole codes (fermi.GroupEncoder makes them)") from None
 
@@ -232,7 +268,7 @@ def _codes(name: str, given: Any) -> Tensor:
     """One whole number per row."""
     if not isinstance(given, Tensor):
         raise bad_argument(name, f"is a {type(given).__name__}", "a tensor with one whole code per row")
-    if given.is_floating_point() or given.dim() != 1:
+    if given.is_floating_point() or given.is_complex() or given.dim() != 1:
         raise bad_argument(name, f"is {given.dtype} of shape {tuple(given.shape)}", "one whole code per row")
     return given.long()  # small types would overflow, and unsigned ones have no -1
 
@@ -251,7 +287,7 @@ def _prior(given: Any, Z: int, k: int) -> Tensor:
     if given is None:
         return torch.full((Z, k), 1.0 / k)
     prior = torch.as_tensor(given, dtype=torch.float32)
-    if prior.shape not in ((k,), (Z, k)) or bool((prior < 0).any()):
+    if prior.shape not in ((k,), (Z, k)) or not bool((prior >= 0).all()):
         raise bad_argument("group_prior", f"has the shape {tuple(prior.shape)}", f"({k},) or ({Z}, {k}), none negative")
     if bool(((prior.sum(-1) - 1.0).abs() > 1e-3).any()):
         raise bad_argument("group_prior", "does not sum to one", "the share of every group")

@@ -21,7 +21,7 @@ SOURCE = Path(fermi.__file__).parent
 STOREYS = [
     ["__main__", "cli"],
     ["datasets"],
-    ["classifier", "torch"],
+    ["boosting", "classifier", "torch"],
     ["estimator"],
     ["partial"],
     ["advice", "online", "selection"],

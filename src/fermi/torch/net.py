@@ -74,9 +74,10 @@ class FermiNet(FairEstimator):
     >>> import fermi
     >>> from fermi.torch import FermiNet, models
     >>> data = fermi.datasets.synthetic(n=2000, rated=False).numeric()
-    >>> net = FermiNet(models.mlp, lam=5.0, max_epochs=5, random_state=0)
-    >>> net.fit(data.X_train, data.y_train, sensitive_features=data.s_train).predict(data.X_test).shape
-    (800,)
+    >>> X = (data.X_train - data.X_train.mean()) / data.X_train.std()
+    >>> net = FermiNet(models.logistic, lam=2.0, lr=0.02, random_state=0)
+    >>> net.fit(X, data.y_train, sensitive_features=data.s_train).n_iter_
+    20
     """
 
     def __init__(

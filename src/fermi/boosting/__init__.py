@@ -1,0 +1,8 @@
+"""Fair gradient boosting on stock LightGBM and XGBoost: a classifier, and the bare objective for their `train`."""
+
+from __future__ import annotations
+
+from fermi.boosting.classifier import FermiBoostingClassifier
+from fermi.boosting.objective import BoostingObjective, objective
+
+__all__ = ["BoostingObjective", "FermiBoostingClassifier", "objective"]

@@ -1,0 +1,62 @@
+"""How large the second derivatives of Φ in the logits can be: what keeps a booster's Newton steps sane at any λ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fermi import _kernels
+from fermi._kernels import Floats
+from fermi.formulas.ermi import nonzero
+from fermi.objective import FairObjective
+
+
+class CurvatureBound:
+    """A diagonal D ⪰ ∇²Φ, n × m; for two classes its last column bounds the curvature in the one score of a row.
+
+    Move the logits along v, and write v̄_i = F_i · v_i. The second derivative of Φ has two parts.
+
+    Each row by itself, W held fixed: Σ_i Σ_j F_ij (w_i + λ share_i (C_ij − F_i · C_i)) (v_ij − v̄_i)², of which the
+    loss is the first half. A negative charge only helps, so its positive part is enough.
+
+    All rows together, since W follows them: ERMI is a sum of P²_sj / (p_s p_j), whose second derivative is
+    2 (Ṗ_sj − π_sj ṗ_j)² / (p_s p_j) with π_sj = P_sj / p_j. In the groups' mean speeds √p_s d_s, Ṗ − π ṗ is the oblique
+    projection I − uvᵀ with v = √p and u = π / √p, the column W*_j; its norm is ‖u‖ ‖v‖ = ‖W*_j‖. A mean's square is at
+    most the mean square, so this part is at most Σ_i share_i Σ_j (2 ‖W*_j‖² / p_j) (F_ij (v_ij − v̄_i))².
+
+    Both are Σ_j F_ij h_ij (v_ij − v̄_i)². Since v_j − v̄ = Σ_l F_l (v_j − v_l), Cauchy-Schwarz and (a − b)² ≤ 2a² + 2b²
+    give D_ij = 2 F_j (h_j (1 − F_j)² + Σ_{l≠j} F_l (1 − F_l) h_l). With two classes and the first logit at 0 half of it
+    is exact.
+
+    As F_l (1 − F_l) ≤ ¼, D is at most c F_j (1 − F_j) (w + λ share (max C − min C + ¼ Σ_j 2 ‖W*_j‖² / p_j)), where
+    c = 1 for two classes and 4 for more. While that is below the loss's own Hessian no row needs to be looked at.
+    """
+
+    def __init__(self, objective: FairObjective) -> None:
+        terms, lam = objective.terms, objective.lam
+        # The cells of all terms, one after the other.
+        before = np.cumsum([0, *(term.prior.size for term in terms[:-1])])
+        self._cells = np.stack([np.where(t.cells < 0, -1, t.cells + b) for t, b in zip(terms, before, strict=True)])
+        self._share = lam * np.stack([term.share for term in terms])
+        self._per_weight = [float((share[share > 0] / objective.weight[share > 0]).max()) for share in self._share]
+        self._objective = objective
+
+    def raise_hessian(
+        self, hessian: Floats, F: Floats, laws: Sequence[Floats], duals: Sequence[Floats], rate: float, factor: float
+    ) -> None:
+        """Make `hessian`, now `factor` · w F (1 − F), at least `rate` · D.
+
+        `laws` and `duals` are those of each term for the predictions F.
+        """
+        m = F.shape[1]
+        costs = [term.costs(W) for term, W in zip(self._objective.terms, duals, strict=True)]
+        stiffness = [2.0 * (W * W).sum(axis=1) / nonzero(P.sum(axis=1)) for P, W in zip(laws, duals, strict=True)]
+        steepest = [np.ptp(C, axis=1).max() + 0.25 * B.sum(axis=1).max() for C, B in zip(costs, stiffness, strict=True)]
+        if rate * (1.0 if m == 2 else 4.0) * (1.0 + np.dot(self._per_weight, steepest)) <= factor:
+            return
+        by_cell = [np.repeat(B, P.shape[1], axis=0) for B, P in zip(stiffness, laws, strict=True)]
+        _kernels.raise_hessian(
+            F, self._objective.weight, self._cells, self._share, np.concatenate(costs), np.concatenate(by_cell),
+            rate if m == 2 else 2.0 * rate, hessian,
+        )  # fmt: skip

@@ -1,0 +1,77 @@
+"""LightGBM's side: data sets, training, and a plain booster that holds the base rate and its own probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fermi._kernels import Floats
+from fermi._optional import require
+from fermi.boosting._run import Run
+from fermi.boosting.objective import BoostingObjective, lightgbm_factor
+from fermi.problem import Problem
+
+lightgbm = require("lightgbm", extra="boosting")
+
+# Filtered, a few rows would have no feature left, which LightGBM refuses where the objective is the user's.
+_QUIET = {"verbosity": -1, "feature_pre_filter": False}
+
+
+def make_data(problem: Problem, fair: BoostingObjective, params: dict[str, Any], reference: Any = None) -> Any:
+    """The rows, binned as those of `reference` if there is one, from whose base rates the scores start."""
+    first = np.tile(fair.start, (len(problem.target), 1))
+    return lightgbm.Dataset(
+        problem.X,
+        problem.target,
+        init_score=first[:, 0] if first.shape[1] == 1 else first,
+        reference=reference,
+        params=_QUIET | params,
+    )
+
+
+def train(data: Any, judges: Any, run: Run, params: dict[str, Any]) -> tuple[Any, int]:
+    """The booster, and how many rounds of it count."""
+    m = len(run.fair.classes)
+    factor = lightgbm_factor(m)
+
+    def judge(scores: Any, rows: Any) -> tuple[str, float, bool]:
+        return "fair_objective", run.judge(scores), False
+
+    booster = lightgbm.train(
+        {
+            **_QUIET,
+            **params,
+            "objective": lambda scores, rows: run.derivatives(scores, factor),
+            "num_class": 1 if m == 2 else m,
+            "metric": "none",
+        },
+        data,
+        run.rounds,
+        valid_sets=None if judges is None else [judges],
+        feval=None if judges is None else judge,
+        callbacks=[lightgbm.early_stopping(run.patience, verbose=False)] if run.patience else None,
+        keep_training_booster=True,
+    )
+    booster.eval_train(feval=lambda scores, rows: ("fair_objective", run.last(scores), False))
+    rounds = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
+    return _finished(booster, run.fair.start, rounds), rounds
+
+
+def _finished(booster: Any, start: Floats, rounds: int) -> Any:
+    """The booster without its data, with the base rate in its first trees and its link in the text of the model.
+
+    LightGBM does the first itself when it boosts from an average, and writes the second for its own objectives.
+    """
+    first = booster.dump_model(num_iteration=1)["tree_info"]
+    for t, tree in enumerate(first):
+        for leaf in range(tree["num_leaves"]):
+            booster.set_leaf_output(t, leaf, booster.get_leaf_output(t, leaf) + start[t])
+    link = "binary sigmoid:1" if len(start) == 1 else f"multiclass num_class:{len(start)}"
+    text = booster.model_to_string(num_iteration=rounds)
+    return lightgbm.Booster(model_str=text.replace("\nfeature_names=", f"\nobjective={link}\nfeature_names=", 1))
+
+
+def raw_scores(booster: Any, X: Any) -> Floats:
+    """(n,) of the second of two classes, else (n, m)."""
+    return np.asarray(booster.predict(X, raw_score=True), dtype=np.float64)

@@ -1,0 +1,61 @@
+"""One training run: what a booster asks for in each round, and the record of what it was told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fermi._kernels import Floats
+from fermi.boosting.objective import BoostingObjective
+from fermi.errors import FermiError
+from fermi.objective import Value
+from fermi.solvers.solution import Record
+
+
+class Run:
+    """The objective of the rows trained on and of those held out, the number of rounds, and the history.
+
+    The value of Φ after a round comes with the gradient of the next one, so that the history costs nothing.
+    """
+
+    def __init__(
+        self,
+        fair: BoostingObjective,
+        judge: BoostingObjective | None,
+        rounds: int,
+        patience: int | None,
+        report: Callable[[Record], None],
+    ) -> None:
+        self.fair, self.rounds, self.patience = fair, rounds, patience
+        self.history: list[Record] = []
+        self._judge, self._report = judge, report
+        self._judged: list[float] = []
+        self._began = time.perf_counter()
+
+    def derivatives(self, scores: Any, factor: float) -> tuple[Floats, Floats]:
+        """Gradient and Hessian for the next round."""
+        value, gradient, hessian = self.fair.derivatives(scores, factor)
+        self._record(value)
+        return gradient, hessian
+
+    def judge(self, scores: Any) -> float:
+        """Φ of the rows held out, after a round."""
+        assert self._judge is not None
+        self._judged.append(self._judge.evaluate(scores).objective)
+        return self._judged[-1]
+
+    def last(self, scores: Any) -> float:
+        """Φ after the last round."""
+        value = self.fair.evaluate(scores)
+        self._record(value)
+        for entry, judged in zip(self.history[1:], self._judged, strict=False):
+            entry["held_out_objective"] = judged
+        return value.objective
+
+    def _record(self, value: Value) -> None:
+        if not value.objective < float("inf"):
+            raise FermiError("Training diverged: choose a smaller `learning_rate` or a smaller `lam`.")
+        parts = {"loss": value.loss, "ermi": value.ermi, "objective": value.objective}
+        self.history.append({"step": len(self.history), "seconds": time.perf_counter() - self._began, **parts})
+        self._report(self.history[-1])

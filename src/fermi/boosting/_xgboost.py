@@ -1,0 +1,52 @@
+"""XGBoost's side: data, training, and a plain booster that holds the base rate and its own probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from fermi._kernels import Floats
+from fermi._optional import require
+from fermi.boosting._run import Run
+from fermi.boosting.objective import BoostingObjective, xgboost_factor
+from fermi.problem import Problem
+
+xgboost = require("xgboost", extra="boosting")
+
+
+def make_data(problem: Problem, fair: BoostingObjective, params: dict[str, Any], reference: Any = None) -> Any:
+    """The rows, binned as those of `reference` if there is one."""
+    options = {"ref": reference, "enable_categorical": True}
+    if "max_bin" in params:
+        options["max_bin"] = params["max_bin"]
+    return xgboost.QuantileDMatrix(problem.X, problem.target, **options)
+
+
+def train(data: Any, judges: Any, run: Run, params: dict[str, Any]) -> tuple[Any, int]:
+    """The booster, and how many rounds it has."""
+    m, start = len(run.fair.classes), run.fair.start
+    factor = xgboost_factor(m)
+    own = {"objective": "binary:logistic", "base_score": float(expit(start[0]))}
+    if m > 2:
+        own = {"objective": "multi:softprob", "num_class": m, "base_score": start.tolist()}
+    booster = xgboost.train(
+        {**params, **own, "disable_default_eval_metric": True},  # the objective named here is what links the scores
+        data,
+        run.rounds,
+        obj=lambda scores, rows: run.derivatives(scores, factor),
+        evals=() if judges is None else [(judges, "held_out")],
+        custom_metric=None if judges is None else lambda scores, rows: ("fair_objective", run.judge(scores)),
+        early_stopping_rounds=run.patience,
+        verbose_eval=False,
+    )
+    run.last(booster.predict(data, output_margin=True))
+    rounds = booster.best_iteration + 1 if run.patience else booster.num_boosted_rounds()
+    return booster[:rounds] if run.patience else booster, rounds
+
+
+def raw_scores(booster: Any, X: Any) -> Floats:
+    """(n,) of the second of two classes, else (n, m)."""
+    rows = xgboost.DMatrix(X, enable_categorical=True)
+    return np.asarray(booster.predict(rows, output_margin=True), dtype=np.float64)

@@ -68,7 +68,7 @@ def test_another_seed_gives_another_sample(capsys: pytest.CaptureFixture[str]) -
         (["demo", "--sed", "1"], "No such option: --sed"),
         (["demo", "--seed", "x"], "Invalid value for '--seed'"),
         (["demo", "--seed", "-1"], "`seed` is -1; expected a whole number of at least 0."),
-        (["bench", "nothing"], "`name` is 'nothing'; expected one of 'convergence', 'measures', "),
+        (["bench", "nothing"], "`name` is 'nothing'; expected one of 'boosting', 'convergence', "),
         (["data", "fetch", "adlut"], "`name` is 'adlut'; expected one of 'adult', "),
         (["data", "fetch"], "Missing argument '"),
     ],

@@ -34,7 +34,7 @@ STOREYS = [
     ["measures", "objective"],
     ["contingency"],
     ["counting"],
-    ["linear", "settings"],
+    ["linear", "scores", "settings"],
     ["inputs", "notions", "features"],
     ["groups"],
     ["encoding"],

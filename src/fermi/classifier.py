@@ -12,7 +12,7 @@ from fermi import advice
 from fermi.errors import bad_argument
 from fermi.estimator import FairEstimator
 from fermi.features import natural_labels, read_features, unchanged_on_error
-from fermi.linear import LinearPredictions
+from fermi.linear import LinearScores
 from fermi.online import Online
 from fermi.partial import read_chunk
 from fermi.problem import Problem, Source
@@ -20,7 +20,7 @@ from fermi.settings import Settings
 from fermi.training import Fit, Trainer
 
 
-class FermiClassifier(LinearPredictions, FairEstimator):
+class FermiClassifier(LinearScores, FairEstimator):
     """Logistic regression whose predictions do not depend on a sensitive attribute.
 
     Minimises mean cross-entropy + `lam` × soft ERMI of the notion + ½ `l2` ‖weights‖², for any number of classes and

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
@@ -10,19 +11,21 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fermi import advice
+from fermi._kernels import Floats
 from fermi.errors import bad_argument, listed
 from fermi.features import known_target, read_features, read_target, unchanged_on_error
 from fermi.problem import Problem, Source, read_problem, refuse_other_rows
 from fermi.progress import Progress
+from fermi.scores import most_probable, probabilities
 from fermi.selection import Trains, choose_lam
 from fermi.settings import Common, generator
 
 
-class FairEstimator(ClassifierMixin, BaseEstimator):
+class FairEstimator(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """A classifier with `fairness`, `lam`, `attributes` and `max_violation`.
 
     One that trains in its own way says how it reads its options, what trains one problem at one λ, what does so in the
-    search for λ, and what to keep of a fit.
+    search for λ, what to keep of a fit, and how it scores rows.
     """
 
     # Scikit-learn routes `sensitive_features` here from pipelines and searches without being asked to.
@@ -78,17 +81,31 @@ class FairEstimator(ClassifierMixin, BaseEstimator):
         advice.constant_predictions(fit.predict, problem, lam, classes.tolist())
         return self
 
+    @abstractmethod
+    def decision_function(self, X: Any) -> Floats:
+        """Logits: (n,) of the second of two classes, else (n, m)."""
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, one row each."""
+        return probabilities(self.decision_function(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        codes = most_probable(self.decision_function(X))
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    @abstractmethod
     def _settings(self) -> Any:
         """The options, checked."""
-        raise NotImplementedError
 
     def _features(self, X: Any, y: Any, settings: Any, *, reset: bool) -> tuple[Any, Any]:
         """X and y as arrays."""
         return read_features(self, X, y, reset=reset)
 
+    @abstractmethod
     def _trainer(self, problem: Problem, settings: Any) -> Any:
         """What trains this problem at any λ."""
-        raise NotImplementedError
 
     def _searcher(self, settings: Any) -> Callable[[Problem], Trains]:
         """What does so in the search for λ."""

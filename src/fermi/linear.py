@@ -1,4 +1,4 @@
-"""Predictions of a fitted linear model, and its copy for scikit-learn."""
+"""Scores of a fitted linear model, and its copy for scikit-learn."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from fermi._kernels import Floats
 from fermi.features import read_features
 
 
-class LinearPredictions:
-    """What an estimator with `coef_`, `intercept_` and `classes_` predicts."""
+class LinearScores:
+    """How an estimator with `coef_`, `intercept_` and `classes_` scores rows."""
 
     coef_: Floats
     intercept_: Floats
@@ -26,21 +25,6 @@ class LinearPredictions:
         matrix, _ = read_features(self, X, reset=False)
         logits: Floats = np.asarray(matrix @ self.coef_.T.astype(matrix.dtype)) + self.intercept_
         return logits[:, 0] if len(self.coef_) == 1 else logits
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, one row each."""
-        logits = self.decision_function(X)
-        if logits.ndim == 1:
-            return np.column_stack([expit(-logits), expit(logits)])
-        probabilities: Floats = softmax(logits, axis=1)
-        return probabilities
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
-        logits = self.decision_function(X)
-        codes = (logits > 0).astype(np.int64) if logits.ndim == 1 else logits.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
 
     def to_sklearn(self) -> Any:
         """A plain `sklearn.linear_model.LogisticRegression` with the same predictions, for serving without fermi."""

@@ -138,14 +138,11 @@ class Settings(Common):
 
     def batch(self, n: int, default: int) -> int:
         """The batch size for n rows."""
-        return batch_of(self.batch_size, n, default)
-
-
-def batch_of(size: int | None, n: int, default: int) -> int:
-    """A batch size for n rows, from a user's or the default one."""
-    if size is not None and size > n:
-        raise bad_argument("batch_size", f"is {size}", f"at most the number of rows, {n}")
-    return min(default, n) if size is None else size
+        if self.batch_size is None:
+            return min(default, n)
+        if self.batch_size > n:
+            raise bad_argument("batch_size", f"is {self.batch_size}", f"at most the number of rows, {n}")
+        return self.batch_size
 
 
 def _whole_of_flag(value: Any) -> Any:

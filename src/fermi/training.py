@@ -16,6 +16,7 @@ from fermi.errors import bad_argument
 from fermi.objective import FairObjective
 from fermi.overseer import Overseer
 from fermi.problem import Problem
+from fermi.scores import most_probable
 from fermi.settings import Settings
 from fermi.solvers import lbfgs, sgda, sreda
 from fermi.solvers.design import Design
@@ -48,7 +49,7 @@ class Fit(NamedTuple):
     def predict(self, X: Any) -> Any:
         """The code of each row's most probable class."""
         logits = self.logits(X)
-        return (logits[:, 0] > 0).astype(np.int64) if logits.shape[1] == 1 else logits.argmax(axis=1)
+        return most_probable(logits[:, 0] if logits.shape[1] == 1 else logits)
 
 
 class Start(NamedTuple):

@@ -14,6 +14,7 @@ from fermi.boosting._run import Run
 from fermi.boosting.objective import BoostingObjective
 from fermi.errors import bad_argument
 from fermi.problem import Problem
+from fermi.scores import most_probable
 from fermi.search import folds
 from fermi.solvers.solution import Record
 
@@ -34,14 +35,9 @@ class BoostingFit:
     history: list[Record]
     n_iter: int
 
-    def raw_scores(self, X: Any) -> Any:
-        """(n,) of the second of two classes, else (n, m)."""
-        return engine(self.library).raw_scores(self.booster, X)
-
     def predict(self, X: Any) -> Any:
         """The code of each row's most probable class."""
-        scores = self.raw_scores(X)
-        return (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return most_probable(engine(self.library).raw_scores(self.booster, X))
 
 
 class BoostingTrainer:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,7 +11,6 @@ from fermi._kernels import Floats
 from fermi.boosting._options import BoostingSettings
 from fermi.boosting._rows import read_table
 from fermi.boosting._training import BoostingFit, BoostingTrainer, engine
-from fermi.boosting.objective import probabilities
 from fermi.estimator import FairEstimator
 from fermi.problem import Problem
 
@@ -100,17 +98,6 @@ class FermiBoostingClassifier(FairEstimator):
         rows, _ = read_table(self, X, reset=False)
         scores: Floats = engine(self._library).raw_scores(self.booster_, rows)
         return scores
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, one row each."""
-        return probabilities(self.decision_function(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 from sklearn.utils.validation import column_or_1d
 
 from fermi import _kernels
@@ -151,15 +150,6 @@ def lightgbm_factor(n_classes: int) -> float:
 def xgboost_factor(n_classes: int) -> float:
     """XGBoost's Hessian of the log-loss over w F (1 − F)."""
     return 1.0 if n_classes == 2 else 2.0
-
-
-def probabilities(scores: Any) -> Floats:
-    """Raw scores as an (n, m) matrix of probabilities."""
-    scores = np.asarray(scores, dtype=np.float64)
-    if scores.ndim == 1:
-        return np.column_stack([expit(-scores), expit(scores)])
-    found: Floats = softmax(scores, axis=1)
-    return found
 
 
 def objective(

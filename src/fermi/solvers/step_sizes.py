@@ -72,6 +72,11 @@ def w_rate(lam: float, batch: int) -> float:
     return min(rate, 0.2)
 
 
+def waiting_rate(steps: float) -> float:
+    """The rate with which θ waits for so many steps."""
+    return min(_RECENT / steps, 0.2)
+
+
 def w_weight(step: Any, rate: float) -> Any:
     """That weight at given steps: at first the mean is over all steps so far, the later ones counting more."""
     return np.clip(_RECENT / (step + _RECENT), rate, 0.5)

@@ -19,7 +19,7 @@ from fermi.errors import FermiError, bad_argument
 from fermi.problem import Problem, take_rows
 from fermi.solvers.sgda import shuffled
 from fermi.solvers.solution import Record
-from fermi.solvers.step_sizes import theta_share, w_rate, w_weight
+from fermi.solvers.step_sizes import theta_share, w_rate, w_weight, waiting_rate
 from fermi.torch._options import NetSettings
 from fermi.torch._rows import Feed, predict_logits
 from fermi.torch._saved import SavedRun
@@ -138,7 +138,7 @@ class _Run:
         self.ascent = torch.optim.SGD(W, lr=0.0) if W else None
         self.objective = problem.objective(lam)
         self.limit = _EXPLODED * max(self.objective.evaluate(self._first_logits()).loss, np.log(problem.n_classes))
-        self.rate = max(w_rate(lam, own.batch_size), min(4.0 / (_WAITING * self.total), 0.2))
+        self.rate = max(w_rate(lam, own.batch_size), waiting_rate(_WAITING * self.total))
         shape = (problem.n_conditions, problem.n_classes)
         self.shares = torch.zeros(shape, dtype=torch.float32, device=own.device)
         self.epoch = self.step = self.waited = 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from numpy.typing import NDArray
-from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from fermi import advice
@@ -121,26 +120,12 @@ class FermiNet(FairEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, one row each."""
-        probabilities: Floats = softmax(self._logits(X), axis=1)
-        return probabilities
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
-        codes = self._logits(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
-
     def decision_function(self, X: Any) -> Floats:
         """Logits: (n,) of the second of two classes, else (n, m)."""
-        logits = self._logits(X)
-        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
-
-    def _logits(self, X: Any) -> Floats:
         check_is_fitted(self)
         rows, _ = read_rows(self, X, reset=False)
-        return predict_logits(self.module_, rows, next(self.module_.parameters()).device)
+        logits = predict_logits(self.module_, rows, next(self.module_.parameters()).device)
+        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -2,11 +2,14 @@
 
 Every method boosts 300 rounds with a learning rate of 0.05 in one thread and one run, on features without the sensitive
 columns. The gap is the hard parity difference of the notion on the official test rows, the error that of the same
-labels. The predictions of a reduction are drawn at random, once. FairGBM bounds false positives and negatives, and so
-has no demographic parity; its trade-off is swept by the rate of its multipliers.
+labels. No method sees a test row before: with `max_violation` λ is chosen by cross-validation on the training rows, a
+reduction is given its bound, and the rate of FairGBM's multipliers, which is what trades its error for its gap, is the
+best on a third of the training rows, held out for that. The lines with a fixed λ show the whole trade-off and choose
+nothing. The predictions of a reduction are drawn at random, once. FairGBM bounds false positives and negatives, and so
+has no demographic parity.
 
-The first case is what the fairness term adds to a fit: the same booster, with our objective at λ = 5 and with a custom
-objective that computes the log-loss and nothing else, by turns.
+The first cases are what the fairness term adds to a fit: the same booster, with our objective at λ = 5 and with a
+custom objective that computes the log-loss and nothing else, by turns, in one thread and in two.
 
 Adult is read from the folder that FERMI_DATA names.
 """
@@ -32,8 +35,8 @@ from fermi.boosting import FermiBoostingClassifier, objective
 from fermi.datasets import adult
 
 ROUNDS, RATE, THREADS = 300, 0.05, 1
-LAMBDAS, BOUND = (1.0, 5.0, 11.0, 20.0, 50.0), 0.02
-MULTIPLIER_RATES = (0.003, 0.01, 0.03, 0.1)  # 0.1 is its default
+LAMBDAS, BOUND = (0.0, 1.0, 5.0, 10.0, 20.0, 50.0), 0.02
+MULTIPLIER_RATES = (0.003, 0.01, 0.03, 0.1, 0.3)  # 0.1 is its default
 PAIRS = 7
 
 REDUCTIONS = {
@@ -53,6 +56,10 @@ class Rows(NamedTuple):
     codes: Any
     y: Any
     s: Any
+
+    def take(self, rows: Any) -> Rows:
+        """Some of them."""
+        return Rows(self.X[rows], self.codes[rows], self.y[rows], self.s[rows])
 
 
 def load(sensitive: tuple[str, ...]) -> tuple[Rows, Rows, list[int]]:
@@ -95,7 +102,21 @@ def reduction(train: Rows, test: Rows, notion: str, bound: float, categories: li
     return model.predict(test.codes, random_state=0), f"{len(model.predictors_)} boosters"
 
 
-def fairgbm(train: Rows, test: Rows, notion: str, rate: float, categories: list[int]) -> tuple[Any, str]:
+def fairgbm(train: Rows, test: Rows, notion: str, categories: list[int]) -> tuple[Any, str]:
+    """Within the bound on rows held out with the smallest error there, or else nearest to the bound."""
+    held_out = np.random.default_rng(0).permutation(len(train.y)) % 3 == 0
+    learn, judge = train.take(~held_out), train.take(held_out)
+
+    def badness(rate: float) -> tuple[float, float]:
+        predicted = fairgbm_at(learn, judge, notion, rate, categories)
+        gap = fermi.parity_difference(predicted, judge.s, y_true=judge.y, notion=notion)
+        return max(gap - BOUND, 0.0), float(np.mean(predicted != judge.y))
+
+    best = min(MULTIPLIER_RATES, key=badness)
+    return fairgbm_at(train, test, notion, best, categories), f"multipliers' rate {best:g}"
+
+
+def fairgbm_at(train: Rows, test: Rows, notion: str, rate: float, categories: list[int]) -> Any:
     library = import_module("fairgbm")  # its scikit-learn wrapper wants an older scikit-learn
 
     groups = np.unique(train.s, return_inverse=True)[1]
@@ -105,25 +126,24 @@ def fairgbm(train: Rows, test: Rows, notion: str, rate: float, categories: list[
         "learning_rate": RATE, "num_threads": THREADS, "seed": 0, "verbosity": -1,
     }  # fmt: skip
     scores = library.train(params, data, ROUNDS).predict(test.codes)
-    return (np.asarray(scores) > 0.5).astype(int), ""
+    return (np.asarray(scores) > 0.5).astype(int)
 
 
 def entries(
     train: Rows, test: Rows, notion: str, categories: list[int]
 ) -> Iterator[tuple[str, str, Callable[[], Any]]]:
     """Method, setting, and what trains it and predicts the test rows."""
-    for lam in (0.0, *LAMBDAS):
+    for lam in LAMBDAS:
         yield "fermi", f"lam={lam:g}", partial(ours, train, test, notion, lam=lam)
-    if notion not in FAIRGBM and len(np.unique(train.s)) == 2:  # some forty fits
-        yield "fermi", f"max_violation={BOUND}", partial(ours, train, test, notion, max_violation=BOUND)
-    for rate in MULTIPLIER_RATES if notion in FAIRGBM else ():
-        yield "FairGBM", f"multipliers' rate {rate:g}", partial(fairgbm, train, test, notion, rate, categories)
+    yield "fermi", f"max_violation={BOUND}", partial(ours, train, test, notion, max_violation=BOUND)
+    if notion in FAIRGBM:
+        yield "FairGBM", f"bound {BOUND:g}", partial(fairgbm, train, test, notion, categories)
     yield "reduction", f"bound {BOUND:g}", partial(reduction, train, test, notion, BOUND, categories)
 
 
 def measure() -> list[dict[str, Any]]:
     """Error, gap and seconds of every method, and what the fairness term adds to a fit."""
-    cases = [overhead()]
+    cases = [overhead(threads) for threads in (1, 2)]
     for notion, sensitive in CASES:
         train, test, categories = load(sensitive)
         for method, setting, run in entries(train, test, notion, categories):
@@ -149,7 +169,7 @@ def measure() -> list[dict[str, Any]]:
     return cases
 
 
-def overhead() -> dict[str, Any]:
+def overhead(threads: int) -> dict[str, Any]:
     """The same booster with our objective and with a custom log-loss."""
     train, _, _ = load(("sex",))
     fair = objective(train.s, train.y, lam=5.0, learning_rate=RATE)
@@ -161,7 +181,7 @@ def overhead() -> dict[str, Any]:
 
     def seconds(custom: Any) -> float:
         began = time.perf_counter()
-        params = {"objective": custom, "learning_rate": RATE, "verbosity": -1, "num_threads": THREADS}
+        params = {"objective": custom, "learning_rate": RATE, "verbosity": -1, "num_threads": threads}
         lightgbm.train(params, data, ROUNDS)
         return time.perf_counter() - began
 
@@ -170,6 +190,7 @@ def overhead() -> dict[str, Any]:
     best = pairs.min(axis=0)
     return {
         "method": "overhead",
+        "threads": threads,
         "fermi_seconds": best[0],
         "peer_seconds": best[1],
         "ratio": best[0] / best[1],
@@ -180,8 +201,9 @@ def overhead() -> dict[str, Any]:
 def line(case: dict[str, Any]) -> str:
     if case["method"] == "overhead":
         return (
-            f"A fit at λ = 5 takes {case['ratio']:.2f} of one with a custom log-loss: {case['fermi_seconds']:.2f} s "
-            f"against {case['peer_seconds']:.2f} s, the best of each; median ratio {case['median_ratio_of_pairs']:.2f}"
+            f"A fit at λ = 5 takes {case['ratio']:.2f} of one with a custom log-loss, threads: {case['threads']}; "
+            f"{case['fermi_seconds']:.2f} s against {case['peer_seconds']:.2f} s, the best of each; "
+            f"median ratio {case['median_ratio_of_pairs']:.2f}"
         )
     return (
         f"{case['notion']:<18} {case['groups']:<10} {case['method']:<9} {case['setting']:<22} {case['error']:.4f}"

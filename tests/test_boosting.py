@@ -24,7 +24,6 @@ import fermi
 from fermi._kernels import Floats
 from fermi.boosting import BoostingObjective, FermiBoostingClassifier, objective
 from fermi.datasets import adult
-from fermi.torch import FermiRegularizer
 
 lightgbm: Any = pytest.importorskip("lightgbm")
 xgboost: Any = pytest.importorskip("xgboost")
@@ -68,23 +67,39 @@ def test_the_gradient_is_that_of_the_objective(m: int, k: int, notion: str) -> N
     assert fair.derivatives(scores, 1.0).value == pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize(("m", "k"), [(2, 3), (4, 5)])
-def test_the_gradient_is_autograds(m: int, k: int) -> None:
-    rng = np.random.default_rng(1)
-    y, s = rng.integers(0, m, 60), rng.integers(-1, k, 60)
-    fair = objective([None if group < 0 else int(group) for group in s], y, notion="equalized_odds", lam=3.0)
-    scores = rng.standard_normal(60 if m == 2 else (60, m))
+@pytest.mark.parametrize("notion", NOTIONS)
+@pytest.mark.parametrize(("m", "k"), [(2, 2), (2, 5), (3, 4), (4, 3)])
+def test_the_gradient_is_autograds(m: int, k: int, notion: str) -> None:
+    rng = np.random.default_rng(m + k)
+    n = 90
+    y, s, weight = rng.integers(0, m, n), rng.integers(-1, k, n), rng.random(n) + 0.2
+    rated, z = rng.integers(0, 3, n), {"equalized_odds": y, "equal_opportunity": np.where(y == m - 1, 0, -1)}
+    z |= {"demographic_parity": np.zeros(n, int), "conditional": rated}
+    chosen: Any = {"conditional": fermi.ConditionalParity(rated), "equal_opportunity": fermi.EqualOpportunity([m - 1])}
+    groups = [None if group < 0 else int(group) for group in s]
+    fair = objective(groups, y, notion=chosen.get(notion, notion), lam=3.0, sample_weight=weight)
+    scores = rng.standard_normal(n if m == 2 else (n, m))
     x = torch.tensor(scores, requires_grad=True)
-    logits = torch.stack([torch.zeros(60, dtype=torch.float64), x], dim=1) if m == 2 else x
-    term = FermiRegularizer.from_labels(s, y, n_classes=m, n_groups=k, notion="equalized_odds", lam=3.0).double()
-    F = logits.detach().softmax(1).numpy()
-    known = s >= 0
-    W = fermi.optimal_dual(F[known], s[known], y_true=y[known], notion="equalized_odds")
-    term.W.data = torch.tensor(W)
-    loss = torch.nn.functional.cross_entropy(logits, torch.tensor(y)) + term(logits, torch.tensor(s), torch.tensor(y))
-    loss.backward()
+    phi = phi_of_its_definition(x, y, torch.tensor(s), torch.tensor(z[notion]), torch.tensor(weight), 3.0)
+    phi.backward()  # type: ignore[no-untyped-call]
     assert x.grad is not None
-    assert fair.xgboost(scores)[0] / 60 == pytest.approx(x.grad.numpy(), abs=1e-9)
+    assert fair.evaluate(scores).objective == pytest.approx(phi.item())
+    assert fair.xgboost(scores)[0] / weight.sum() == pytest.approx(x.grad.numpy(), abs=1e-12)
+
+
+def phi_of_its_definition(x: torch.Tensor, y: Any, s: Any, z: Any, weight: torch.Tensor, lam: float) -> torch.Tensor:
+    """Mean cross-entropy + λ E_z Σ P²/(p_s p_y) − 1, over the rows whose group and condition are known."""
+    logits = torch.stack([torch.zeros_like(x), x], dim=1) if x.ndim == 1 else x
+    losses = torch.nn.functional.cross_entropy(logits, torch.tensor(y), reduction="none")
+    phi = (weight * losses).sum() / weight.sum()
+    counted = (s >= 0) & (z >= 0)
+    for value in z[counted].unique():
+        inside = counted & (z == value)
+        rows = [(weight * (inside & (s == group)))[:, None] * logits.softmax(1) for group in s[inside].unique()]
+        P = torch.stack([row.sum(0) for row in rows]) / weight[inside].sum()
+        ermi = (P**2 / P.sum(1, keepdim=True) / P.sum(0)).sum() - 1.0
+        phi = phi + lam * weight[inside].sum() / weight[counted].sum() * ermi
+    return phi
 
 
 @pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds"])
@@ -109,15 +124,13 @@ def test_rows_are_looked_at_where_they_matter(m: int) -> None:
         assert fair._bound is not None
         own, found = objective([0, 1] * 20, fair.target, lam=0.0), fair.lightgbm(scores)[1]
         F, _ = fair._predict(scores)
-        laws = [term.laws(F) for term in fair._fair.terms]
-        duals = [term.optimal_dual(P) for term, P in zip(fair._fair.terms, laws, strict=True)]
-        forced = np.zeros_like(F)
-        fair._bound.raise_hessian(forced, F, laws, duals, 0.025, -1.0)
-        weight = fair._fair.weight * fair._total
-        plain = own.lightgbm(scores)[1].reshape(len(F), -1) * weight[:, None]
-        larger = np.maximum(plain, (fair._total * forced)[:, 1:] if m == 2 else fair._total * forced)
-        assert found.reshape(len(F), -1) == pytest.approx(larger, rel=1e-12)
-        untouched.append(np.allclose(found.reshape(len(F), -1), plain))
+        found_charges = [rows.charges(F, rows.laws(F)) for rows in fair._terms]
+        forced = np.zeros((1 if m == 2 else m, len(scores)))
+        fair._bound.raise_hessian(forced, F, found_charges, 0.025, -1.0)
+        plain = (own.lightgbm(scores)[1].T * fair._weight).reshape(forced.shape).T
+        larger = np.maximum(plain, forced.T)
+        assert found.reshape(plain.shape) == pytest.approx(larger, rel=1e-12)
+        untouched.append(np.allclose(found.reshape(plain.shape), plain))
     assert untouched[0]
     assert not untouched[-1]
 
@@ -181,7 +194,9 @@ def test_without_fairness_it_is_the_boosters_own_log_loss(m: int) -> None:
     start = np.bincount(codes) / len(codes)
     params["base_score"] = start[1] if m == 2 else np.log(start).tolist()
     own = xgboost.train(params, unweighted, 50)
-    assert plain.booster_.predict(rows) == pytest.approx(own.predict(rows), abs=1e-5)
+    assert plain.booster_.predict(rows) == pytest.approx(own.predict(rows), abs=1e-6)
+    splits = ["Tree", "Node", "Feature", "Split", "Category"]
+    assert plain.booster_.trees_to_dataframe()[splits].equals(own.trees_to_dataframe()[splits])
 
 
 def weighted_log_loss(codes: Any, weight: Any, m: int) -> Any:

@@ -53,6 +53,7 @@ def source_stamp(package: Path) -> str:
         package / "_kernels.py",
         *package.glob("formulas/*.py"),
         *package.glob("solvers/*.py"),
+        *package.glob("boosting/*.py"),
     ]
     digest = hashlib.sha256()
     for file in sorted(files):

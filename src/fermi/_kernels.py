@@ -119,53 +119,6 @@ def add_tilt(F: Floats, cells: Ints, costs: Floats, share: Floats, lam: float, g
                 gradient[i, j] += lam * share[i] * F[i, j] * (costs[c, j] - charge)
 
 
-@compiled
-def loss_derivatives(F: Floats, target: Ints, weight: Floats, factor: float, gradient: Floats, hessian: Floats) -> None:
-    """Write w_i (F_ij − [j = y_i]) and factor · w_i F_ij (1 − F_ij): the boosters' own derivatives of the log-loss."""
-    for i in range(F.shape[0]):
-        for j in range(F.shape[1]):
-            gradient[i, j] = weight[i] * F[i, j]
-            hessian[i, j] = factor * weight[i] * F[i, j] * (1.0 - F[i, j])
-        gradient[i, target[i]] -= weight[i]
-
-
-@compiled
-def raise_hessian(
-    F: Floats,
-    weight: Floats,
-    cells: Ints,
-    share: Floats,
-    costs: Floats,
-    stiffness: Floats,
-    rate: float,
-    hessian: Floats,
-) -> None:
-    """hessian_ij becomes at least rate · F_j (h_j (1 − F_j)² + Σ_{l≠j} F_l (1 − F_l) h_l), row by row.
-
-    h_j = w_i + Σ_t share_ti ((C_j − F_i · C)₊ + B_j F_ij) with C = costs[cells_ti] and B = stiffness[cells_ti].
-    """
-    n, m = F.shape
-    h = np.empty(m)
-    for i in range(n):
-        for j in range(m):
-            h[j] = weight[i]
-        for t in range(cells.shape[0]):
-            c = cells[t, i]
-            if c >= 0:
-                charge = 0.0
-                for j in range(m):
-                    charge += F[i, j] * costs[c, j]
-                for j in range(m):
-                    above = costs[c, j] - charge
-                    h[j] += share[t, i] * (0.5 * (above + abs(above)) + stiffness[c, j] * F[i, j])
-        total = 0.0
-        for j in range(m):
-            total += F[i, j] * (1.0 - F[i, j]) * h[j]
-        for j in range(m):
-            f = F[i, j]
-            hessian[i, j] = max(hessian[i, j], rate * f * (total + (1.0 - 2.0 * f) * (1.0 - f) * h[j]))
-
-
 @compiled_reordered
 def column_sums(X: NDArray[Any], weight: Floats, near: Floats, first: Floats, second: Floats) -> None:
     """first_j += Σ w_i (x_ij − near_j) and second_j += Σ w_i (x_ij − near_j)², in the order of X's memory."""

@@ -60,7 +60,12 @@ class Term:
         Z, k = self.prior.shape
         table = np.zeros((1 + Z * k, F.shape[1]))
         _kernels.add_probabilities(_NONE, 0, 0, self.cells, -1, F, self.share, np.inf, table)
-        laws: Floats = table[1:].reshape(Z, k, F.shape[1]) / formula.nonzero(self.p_z)[:, None, None]
+        return self.conditional(table[1:])
+
+    def conditional(self, table: Floats) -> Floats:
+        """The same from Σ share_i F_i of every cell, (Z·k) × m."""
+        Z, k = self.prior.shape
+        laws: Floats = table.reshape(Z, k, table.shape[1]) / formula.nonzero(self.p_z)[:, None, None]
         return laws
 
     def ermi(self, laws: Floats) -> float:

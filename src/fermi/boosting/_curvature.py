@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fermi import _kernels
 from fermi._kernels import Floats
+from fermi.boosting import _kernels
+from fermi.boosting._terms import Charges, TermRows
 from fermi.formulas.ermi import nonzero
-from fermi.objective import FairObjective
 
 
 class CurvatureBound:
-    """A diagonal D ⪰ ∇²Φ, n × m; for two classes its last column bounds the curvature in the one score of a row.
+    """A diagonal D ⪰ ∇²Φ, m × n; for two classes its last row bounds the curvature in the one score of a row.
 
     Move the logits along v, and write v̄_i = F_i · v_i. The second derivative of Φ has two parts.
 
@@ -33,30 +33,26 @@ class CurvatureBound:
     c = 1 for two classes and 4 for more. While that is below the loss's own Hessian no row needs to be looked at.
     """
 
-    def __init__(self, objective: FairObjective) -> None:
-        terms, lam = objective.terms, objective.lam
-        # The cells of all terms, one after the other.
-        before = np.cumsum([0, *(term.prior.size for term in terms[:-1])])
-        self._cells = np.stack([np.where(t.cells < 0, -1, t.cells + b) for t, b in zip(terms, before, strict=True)])
-        self._share = lam * np.stack([term.share for term in terms])
-        self._per_weight = [float((share[share > 0] / objective.weight[share > 0]).max()) for share in self._share]
-        self._objective = objective
+    def __init__(self, terms: Sequence[TermRows], weight: Floats) -> None:
+        self._terms, self._weight = terms, weight
+        self._per_weight = [float((t.share[t.share > 0] / weight[t.share > 0]).max()) for t in terms]
+        self._h = np.empty((0, len(weight)))
+        self._sum = np.empty(len(weight))
 
-    def raise_hessian(
-        self, hessian: Floats, F: Floats, laws: Sequence[Floats], duals: Sequence[Floats], rate: float, factor: float
-    ) -> None:
-        """Make `hessian`, now `factor` · w F (1 − F), at least `rate` · D.
-
-        `laws` and `duals` are those of each term for the predictions F.
-        """
-        m = F.shape[1]
-        costs = [term.costs(W) for term, W in zip(self._objective.terms, duals, strict=True)]
-        stiffness = [2.0 * (W * W).sum(axis=1) / nonzero(P.sum(axis=1)) for P, W in zip(laws, duals, strict=True)]
-        steepest = [np.ptp(C, axis=1).max() + 0.25 * B.sum(axis=1).max() for C, B in zip(costs, stiffness, strict=True)]
+    def raise_hessian(self, hessian: Floats, F: Floats, found: Sequence[Charges], rate: float, factor: float) -> None:
+        """Make `hessian`, now `factor` · w F (1 − F), at least `rate` · D; `found` are each term's charges at F."""
+        m = len(F)
+        stiffness = [2.0 * (c.W * c.W).sum(axis=1) / nonzero(c.laws.sum(axis=1)) for c in found]
+        steepest = [
+            np.ptp(c.costs, axis=0).max() + 0.25 * B.sum(axis=1).max() for c, B in zip(found, stiffness, strict=True)
+        ]
         if rate * (1.0 if m == 2 else 4.0) * (1.0 + np.dot(self._per_weight, steepest)) <= factor:
             return
-        by_cell = [np.repeat(B, P.shape[1], axis=0) for B, P in zip(stiffness, laws, strict=True)]
-        _kernels.raise_hessian(
-            F, self._objective.weight, self._cells, self._share, np.concatenate(costs), np.concatenate(by_cell),
-            rate if m == 2 else 2.0 * rate, hessian,
-        )  # fmt: skip
+        if not len(self._h):
+            self._h = np.empty_like(F)
+        self._h[:] = self._weight
+        for rows, c, B in zip(self._terms, found, stiffness, strict=True):
+            by_cell = np.zeros_like(c.costs)
+            by_cell[:, 1:] = np.repeat(B, rows.term.prior.shape[1], axis=0).T
+            _kernels.add_stiffness(F, rows.cells, rows.share, c.costs, c.per_row, by_cell, self._h)
+        _kernels.raise_hessian(F, self._h, rate if m == 2 else 2.0 * rate, self._sum, hessian)

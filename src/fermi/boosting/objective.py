@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from fermi import _kernels
 from fermi._kernels import Floats
+from fermi.boosting import _kernels
 from fermi.boosting._curvature import CurvatureBound
+from fermi.boosting._terms import TermRows
 from fermi.columns import check_rows, read_columns, read_labels
 from fermi.errors import bad_argument
 from fermi.features import known_target, natural_labels, read_target
@@ -50,11 +51,13 @@ class BoostingObjective:
         self.classes, self.target, self.learning_rate = classes, problem.target, learning_rate
         self._fair = problem.objective(lam)
         self._total = float(problem.weight @ problem.class_weight[problem.target])
-        self._bound = CurvatureBound(self._fair) if lam > 0.0 and self._fair.terms else None
         n, m = len(problem.target), len(classes)
+        # The boosters' sums run over the rows' weights, so the means of Φ are scaled by their total.
+        self._weight = self._total * self._fair.weight
+        self._terms = [TermRows(term, m, lam * self._total) for term in self._fair.terms]
+        self._bound = CurvatureBound(self._terms, self._weight) if lam > 0.0 and self._terms else None
         # Fresh memory in every round would cost more than what is computed in it.
-        self._room = np.empty((m, n)), *np.empty((3, n, m))
-        self._own_score = problem.target * n + np.arange(n)
+        self._room = np.empty((m, n))
 
     @property
     def start(self) -> Floats:
@@ -97,39 +100,36 @@ class BoostingObjective:
         `factor` · w F (1 − F), and ½ η times `CurvatureBound`. While λη is small the first is the larger, and
         boosting goes as fast as without the fairness term.
         """
-        fair = self._fair
         F, loss = self._predict(scores)
-        _, _, gradient, hessian = self._room
-        _kernels.loss_derivatives(F, self.target, fair.weight, factor, gradient, hessian)
-        laws = [term.laws(F) for term in fair.terms]
+        m, n = F.shape
+        gradient, hessian = np.empty((2, 1 if m == 2 else m, n))
+        _kernels.loss_derivatives(F, self.target, self._weight, factor, gradient, hessian)
+        laws = [rows.laws(F) for rows in self._terms]
+        violation = sum(rows.term.ermi(P) for rows, P in zip(self._terms, laws, strict=True))
         if self._bound is not None:
-            duals = [term.optimal_dual(P) for term, P in zip(fair.terms, laws, strict=True)]
-            for term, W in zip(fair.terms, duals, strict=True):
-                term.add_gradient(F, W, fair.lam, gradient)
-            self._bound.raise_hessian(hessian, F, laws, duals, 0.5 * self.learning_rate, factor)
-        violation = sum(term.ermi(P) for term, P in zip(fair.terms, laws, strict=True))
-        value = Value(loss, violation, loss + fair.lam * violation)
-        if len(self.classes) == 2:
-            gradient, hessian = gradient[:, 1], hessian[:, 1]
-        return Derivatives(value, self._total * gradient, np.maximum(self._total * hessian, _FLAT))
+            found = [rows.charges(F, P) for rows, P in zip(self._terms, laws, strict=True)]
+            for rows, charges in zip(self._terms, found, strict=True):
+                rows.add_gradient(F, charges, gradient)
+            self._bound.raise_hessian(hessian, F, found, 0.5 * self.learning_rate, factor)
+        np.maximum(hessian, _FLAT, out=hessian)
+        value = Value(loss, violation, loss + self._fair.lam * violation)
+        return Derivatives(value, *((gradient[0], hessian[0]) if m == 2 else (gradient.T, hessian.T)))
 
     def _predict(self, scores: Any) -> tuple[Floats, float]:
-        """F = softmax and the mean cross-entropy, class by class: numpy's exp is fast on long rows only."""
-        z, F, _, _ = self._room
+        """F = softmax, m × n, and the mean cross-entropy; class by class, since numpy's exp is fast on long rows."""
+        z, weight = self._room, self._fair.weight
         if len(z) == 2:
             z[0], z[1] = 0.0, self._checked(scores)
         else:
             z[:] = self._checked(scores).T
+        own = _kernels.own_score(z, self.target, weight)
         top = z.max(axis=0)
-        own = z.ravel()[self._own_score]
         z -= top
         np.exp(z, out=z)
         total = z.sum(axis=0)
         z /= total
         # No BLAS here: its threads would go on waiting for work while the booster's own threads want the cores.
-        loss = float((self._fair.weight * (np.log(total) + top - own)).sum())
-        F[:] = z.T
-        return F, loss
+        return z, float((weight * (np.log(total) + top)).sum()) - own
 
     def _checked(self, scores: Any) -> Floats:
         """The scores, if they are of these rows."""

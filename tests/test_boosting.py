@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +233,29 @@ def test_the_booster_is_a_plain_one(booster: str, m: int, tmp_path: Path) -> Non
     assert np.array_equal(model.classes_[F.argmax(axis=1)], model.predict(X))
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict_proba(X), F)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("booster", BOOSTERS)
+def test_explained_by_shap_and_served_by_onnx(booster: str, m: int) -> None:
+    onnxruntime: Any = pytest.importorskip("onnxruntime")
+    X, y, s = table(m=m)
+    rows = X[list("abcd")].to_numpy(np.float32)
+    model = FermiBoostingClassifier(booster, lam=5.0, n_estimators=40, booster_params=THREADS[booster])
+    model.fit(rows, y, sensitive_features=s)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about other releases of their own
+        shap: Any = pytest.importorskip("shap")
+        onnxmltools: Any = pytest.importorskip("onnxmltools")
+        types: Any = import_module("onnxmltools.convert.common.data_types")
+        explainer = shap.TreeExplainer(model.booster_)
+        parts = np.asarray(explainer.shap_values(rows))
+        convert: Any = getattr(onnxmltools, f"convert_{booster}")
+        options = {"zipmap": False} if booster == "lightgbm" else {}
+        served = convert(model.booster_, initial_types=[("X", types.FloatTensorType([None, 4]))], **options)
+    assert parts.sum(axis=1) + explainer.expected_value == pytest.approx(model.decision_function(rows), abs=1e-5)
+    session = onnxruntime.InferenceSession(served.SerializeToString())
+    assert session.run(None, {"X": rows})[1] == pytest.approx(model.predict_proba(rows), abs=1e-6)
 
 
 @pytest.mark.parametrize("booster", BOOSTERS)

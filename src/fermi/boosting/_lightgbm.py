@@ -67,9 +67,11 @@ def _finished(booster: Any, start: Floats, rounds: int) -> Any:
     for t, tree in enumerate(first):
         for leaf in range(tree["num_leaves"]):
             booster.set_leaf_output(t, leaf, booster.get_leaf_output(t, leaf) + start[t])
-    link = "binary sigmoid:1" if len(start) == 1 else f"multiclass num_class:{len(start)}"
+    name, its = ("binary", "sigmoid:1") if len(start) == 1 else ("multiclass", f"num_class:{len(start)}")
     text = booster.model_to_string(num_iteration=rounds)
-    return lightgbm.Booster(model_str=text.replace("\nfeature_names=", f"\nobjective={link}\nfeature_names=", 1))
+    text = text.replace("\nfeature_names=", f"\nobjective={name} {its}\nfeature_names=", 1)
+    # Converters to other formats look at the parameters instead.
+    return lightgbm.Booster(model_str=text.replace("\n[objective: custom]\n", f"\n[objective: {name}]\n", 1))
 
 
 def raw_scores(booster: Any, X: Any) -> Floats:

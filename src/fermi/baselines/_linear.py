@@ -1,0 +1,65 @@
+"""Logistic regression, with weights or with a penalty on the scores: what the linear methods share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
+
+from fermi._kernels import Floats, Ints
+
+L2 = 1e-4  # as FermiClassifier, so that without mitigation all linear methods are one model
+
+# Value and gradient of a penalty in the logits, n × m.
+Penalty = Callable[[Floats], tuple[float, Floats]]
+
+
+def logistic_regression(n: int) -> LogisticRegression:
+    """Scikit-learn's, with the penalty of `FermiClassifier` on the mean loss of n rows."""
+    return LogisticRegression(C=1.0 / (L2 * n), max_iter=2000)
+
+
+class LinearModel:
+    """Logits of a linear model: X @ coef + intercept, n × m."""
+
+    def __init__(self, coef: Floats, intercept: Floats) -> None:
+        self.coef, self.intercept = coef, intercept
+
+    def logits(self, X: Any) -> Floats:
+        """One per class."""
+        scores: Floats = np.asarray(X @ self.coef) + self.intercept
+        return scores
+
+    def proba(self, X: Any) -> Floats:
+        """Their softmax."""
+        return np.asarray(softmax(self.logits(X), axis=1))
+
+
+def minimise(
+    X: Any, y: Ints, n_classes: int, penalty: Penalty, start: LinearModel | None = None, max_iter: int = 1000
+) -> LinearModel:
+    """Mean cross-entropy + penalty of the logits + ½ L2 ‖coef‖², over linear models, by L-BFGS."""
+    n, d = X.shape
+    first = np.zeros((d + 1, n_classes)) if start is None else np.vstack([start.coef, start.intercept])
+    rows = np.arange(n)
+
+    def value_and_gradient(flat: Floats) -> tuple[float, Floats]:
+        theta = flat.reshape(d + 1, n_classes)
+        logits = np.asarray(X @ theta[:-1]) + theta[-1]
+        F = softmax(logits, axis=1)
+        extra, gradient = penalty(logits)
+        top = logits.max(axis=1)
+        loss = float(np.mean(np.log(np.exp(logits - top[:, None]).sum(axis=1)) + top - logits[rows, y]))
+        slope = F / n
+        slope[rows, y] -= 1.0 / n
+        slope = slope + gradient
+        whole = np.vstack([np.asarray(X.T @ slope) + L2 * theta[:-1], slope.sum(axis=0)])
+        return loss + extra + 0.5 * L2 * float((theta[:-1] ** 2).sum()), whole.ravel()
+
+    found = minimize(value_and_gradient, first.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter})
+    theta = found.x.reshape(d + 1, n_classes)
+    return LinearModel(theta[:-1], theta[-1])

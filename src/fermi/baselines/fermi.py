@@ -1,0 +1,92 @@
+"""FERMI itself (Lowy et al. 2022): cross-entropy + λ · ERMI, so that loops over methods need no special case.
+
+Without a `module` it is `FermiClassifier`: L-BFGS, or Algorithm 1 where a batch size is given. With one it is
+`FermiNet`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fermi._kernels import Floats, Ints
+from fermi.baselines._protocol import Baseline, Capabilities, Rows, geometric
+from fermi.classifier import FermiClassifier
+from fermi.notions import ConditionalParity
+
+_LAM = (0.03, 1000.0)
+
+
+class Fermi(Baseline):
+    """FERMI with λ from 0.03 to 1,000, by equal factors.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    module : nn.Module or function, optional
+        As in `FermiNet`; a linear model by default.
+    batch_size, steps : int, optional
+        Rows per step, and about how many steps; by default those of `FermiClassifier` and `FermiNet`.
+    options : dict, optional
+        Other arguments of `FermiClassifier` or `FermiNet`.
+    """
+
+    capabilities = Capabilities(
+        nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unbiased=True,
+        convergent=True, unknown_attribute=True,
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        strength: float = 0.5,
+        notion: Any = "demographic_parity",
+        random_state: Any = None,
+        *,
+        module: Any = None,
+        batch_size: int | None = None,
+        steps: int | None = None,
+        options: Any = None,
+    ) -> None:
+        super().__init__(strength, notion, random_state)
+        self.module = module
+        self.batch_size = batch_size
+        self.steps = steps
+        self.options = options
+
+    def _features(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
+        if self.module is None:
+            return super()._features(X, y, reset=reset)
+        from fermi.torch._rows import read_rows
+
+        return read_rows(self, X, y, reset=reset)
+
+    def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
+        groups = _or_none(rows.s)
+        self.model_ = self._model(rows, geometric(strength, *_LAM), rng)
+        self.model_.fit(rows.X, rows.y, sensitive_features=groups)
+
+    def _model(self, rows: Rows, lam: float, rng: np.random.Generator) -> Any:
+        # The conditions are coded already, whatever the notion was.
+        notion = ConditionalParity(_or_none(rows.z))
+        given = {"random_state": rng, **(self.options or {})}
+        if self.batch_size is not None:
+            given["batch_size"] = self.batch_size
+        if self.steps is not None:
+            exact = self.module is None and self.batch_size is None  # L-BFGS steps over all rows
+            passes = self.steps if exact else max(1, round(self.steps * (self.batch_size or 64) / len(rows.y)))
+            given["max_iter" if self.module is None else "max_epochs"] = passes
+        if self.module is None:
+            return FermiClassifier(notion, lam, **given)
+        from fermi.torch import FermiNet
+
+        return FermiNet(self.module, notion, lam, **given)
+
+    def _proba(self, X: Any, s: Ints | None) -> Floats:
+        return np.asarray(self.model_.predict_proba(X))
+
+
+def _or_none(codes: Ints) -> list[int | None]:
+    """Codes as labels, None where unknown."""
+    return [None if code < 0 else code for code in codes.tolist()]

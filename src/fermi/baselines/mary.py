@@ -1,0 +1,43 @@
+"""Fairness-aware learning for continuous attributes and treatments (Mary, Calauzènes and El Karoui 2019).
+
+The χ² divergence between the joint law of prediction and group and the product of their marginals bounds the squared
+HGR correlation. It is estimated on each batch by itself and back-propagated through that estimate. For discrete groups
+no density has to be estimated, and χ² is ERMI of the batch; its expectation is not that of all rows, so the gradients
+are biased, the more the smaller the batch.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from fermi.baselines._protocol import Capabilities, Rows
+from fermi.baselines._torch import Penalty, TorchBaseline
+from fermi.formulas.ermi import ermi
+
+
+class Mary(TorchBaseline):
+    """The χ² of each batch as a penalty."""
+
+    capabilities = Capabilities(
+        nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True
+    )
+    weights = (0.03, 300.0)
+
+    def _penalty(self, rows: Rows) -> nn.Module:
+        return ChiSquared(rows.n_groups)
+
+
+class ChiSquared(Penalty):
+    """Plug-in ERMI of a batch."""
+
+    def __init__(self, n_groups: int) -> None:
+        super().__init__()
+        self.n_groups = n_groups
+
+    def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
+        """χ² between prediction and group."""
+        F = logits.softmax(1)
+        P = torch.zeros(self.n_groups, F.shape[1], dtype=F.dtype).index_add(0, s, F) / len(F)
+        value: Tensor = ermi(P)
+        return value

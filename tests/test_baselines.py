@@ -1,0 +1,152 @@
+"""Every rival behind one interface: what holds for each of them, whatever it does inside."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import fermi
+from fermi import baselines
+from fermi.baselines import Baseline, Capabilities
+from fermi.baselines._protocol import Rows
+from fermi.datasets import Dataset, synthetic
+
+METHODS = baselines.available()
+STEPS = 300  # enough for a linear model on so few rows
+CASES = [(name, notion) for name in METHODS for notion in baselines.find(name).capabilities.notions]
+
+
+@functools.cache
+def data(n_classes: int = 2, n_groups: int = 2) -> Dataset:
+    """2,000 training rows, and as many new ones."""
+    return synthetic(4000, n_classes, n_groups, bias=0.9, rated=False).numeric()
+
+
+def fitted(method: Any, strength: float, notion: str, rows: Dataset | None = None, seed: int = 0) -> Baseline:
+    rows = data() if rows is None else rows
+    kind = baselines.find(method) if isinstance(method, str) else method
+    model: Baseline = kind(strength, notion, seed, **({"steps": STEPS} if "steps" in kind._get_param_names() else {}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fermi.ConstantPredictionWarning)  # as fair as it can be
+        return model.fit(rows.X_train, rows.y_train, sensitive_features=rows.s_train)
+
+
+def predicted(model: Baseline, rows: Dataset | None = None) -> Any:
+    rows = data() if rows is None else rows
+    return model.predict(rows.X_test, rows.s_test if model.capabilities.needs_attribute else None)
+
+
+def violation(model: Baseline, notion: str) -> float:
+    """The hard gap on new rows."""
+    return fermi.parity_difference(predicted(model), data().s_test, y_true=data().y_test, notion=notion)
+
+
+def check_conformance(method: Any, notion: str) -> None:
+    """What the interface promises, for one method and one notion it claims to know."""
+    plain, fair = (fitted(method, strength, notion) for strength in (0.0, 1.0))
+    gaps = [violation(model, notion) for model in (plain, fair)]
+    if type(plain) is baselines.find("none"):
+        assert gaps[1] == gaps[0]
+    else:
+        assert gaps[1] < 0.5 * gaps[0]
+    assert gaps[0] > 0.1  # there was something to mitigate
+    again = clone(fair).fit(data().X_train, data().y_train, sensitive_features=data().s_train)
+    assert np.array_equal(predicted(again), predicted(fair))
+    F = fair.predict_proba(data().X_test, data().s_test)
+    assert F.shape == (len(data().X_test), 2)
+    assert F.sum(axis=1) == pytest.approx(1.0)
+    assert (F >= 0).all()
+
+
+def check_capabilities(method: Any, notion: str) -> None:
+    """A method takes what it says, and refuses the rest in a sentence."""
+    can = (baselines.find(method) if isinstance(method, str) else method).capabilities
+    for able, rows, words in (
+        (can.nonbinary_target, data(3, 2), "`y` holds 3 classes; expected two"),
+        (can.nonbinary_attribute, data(2, 3), "`sensitive_features` holds 3 groups; expected two"),
+    ):
+        if able:
+            model = fitted(method, 0.5, notion, rows)
+            assert set(predicted(model, rows)) <= set(rows.y_train)
+        else:
+            with pytest.raises(fermi.FermiError, match=words):
+                fitted(method, 0.5, notion, rows)
+    if can.needs_attribute:
+        with pytest.raises(fermi.FermiError, match="`sensitive_features` is None; expected the groups of the new rows"):
+            fitted(method, 0.5, notion).predict(data().X_test)
+
+
+@pytest.mark.parametrize(("name", "notion"), CASES)
+def test_conformance(name: str, notion: str) -> None:
+    check_conformance(name, notion)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_capabilities(name: str) -> None:
+    check_capabilities(name, baselines.find(name).capabilities.notions[0])
+
+
+class Broken(Baseline):
+    """Claims to mitigate and does not."""
+
+    capabilities = Capabilities(nonbinary_target=True, nonbinary_attribute=True)
+
+    def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
+        self.model_ = baselines.make("none").fit(rows.X, rows.y, sensitive_features=rows.s)
+
+    def _proba(self, X: Any, s: Any) -> Any:
+        return self.model_.predict_proba(X)
+
+
+class Unsteady(Broken):
+    """Mitigates, and gives another answer each time."""
+
+    def _proba(self, X: Any, s: Any) -> Any:
+        F = np.tile([[0.3, 0.7]], (len(X), 1)) if self.strength == 1.0 else super()._proba(X, s)
+        flip = np.random.default_rng().random(len(X)) < 0.1
+        return np.where(flip[:, None], F[:, ::-1], F)
+
+
+class Boastful(Broken):
+    """Claims more groups than it takes."""
+
+    def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
+        if rows.n_groups > 2:
+            raise ValueError("only two")
+        super()._fit(rows, strength, rng)
+
+
+def test_a_broken_method_does_not_pass() -> None:
+    with pytest.raises(AssertionError):
+        check_conformance(Broken, "demographic_parity")
+    with pytest.raises(AssertionError):
+        check_conformance(Unsteady, "demographic_parity")
+    with pytest.raises(ValueError, match="only two"):
+        check_capabilities(Boastful, "demographic_parity")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_says_what_it_is(name: str) -> None:
+    method = baselines.find(name)
+    assert method.__doc__
+    assert isinstance(method.capabilities, Capabilities)
+    assert set(method.capabilities.notions) <= {"demographic_parity", "equalized_odds", "equal_opportunity"}
+    for strength in (-0.1, 1.1, "much"):
+        with pytest.raises(fermi.FermiError, match=r"`strength` is .*; expected a number from 0 to 1"):
+            fitted(name, strength, method.capabilities.notions[0])  # type: ignore[arg-type]
+
+
+def test_unknown_names_and_options() -> None:
+    with pytest.raises(fermi.FermiError, match="`name` is 'zaphar'; expected one of"):
+        baselines.make("zaphar")
+    with pytest.raises(fermi.FermiError, match="`options` holds 'batch'; expected an argument of"):
+        baselines.make("mary", batch=3)
+    with pytest.raises(fermi.FermiError, match="`notion` is 'equalized_odds', which reweighing does not know"):
+        fitted("reweighing", 0.5, "equalized_odds")
+    with pytest.raises(fermi.FermiError, match="`sensitive_features` is None; expected the groups"):
+        baselines.make("none").fit(data().X_train, data().y_train, sensitive_features=None)

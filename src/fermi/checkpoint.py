@@ -4,13 +4,51 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from fermi._kernels import Floats
 from fermi.errors import FermiError
+
+T = TypeVar("T")
+
+
+class MarkedFile:
+    """One file for one fit. `mark` tells fits apart: a file of another fit is refused, not used."""
+
+    damage: ClassVar[tuple[type[Exception], ...]]  # what reading a file of another kind raises
+
+    def __init__(self, path: Path, mark: str) -> None:
+        self.path, self.mark = path, mark
+
+    def remove(self) -> None:
+        """The fit is done."""
+        self.path.unlink(missing_ok=True)
+
+    def _write(self, dump: Callable[[IO[bytes]], object]) -> None:
+        """Write the file; it appears whole or not at all."""
+        partial = self.path.with_name(self.path.name + ".part")
+        with partial.open("wb") as file:
+            dump(file)
+        partial.replace(self.path)
+
+    def _read(self, parse: Callable[[Path], tuple[str, T]]) -> T | None:
+        """What the file holds next to its mark, if there is a file."""
+        if not self.path.exists():
+            return None
+        try:
+            mark, content = parse(self.path)
+        except self.damage:
+            raise FermiError(f"`checkpoint` {str(self.path)!r} is no checkpoint, or damaged: delete it.") from None
+        if mark != self.mark:
+            raise FermiError(
+                f"`checkpoint` {str(self.path)!r} belongs to a fit with other data or options: delete it, or choose "
+                "another file."
+            )
+        return content
 
 
 class Saved(NamedTuple):
@@ -22,42 +60,28 @@ class Saved(NamedTuple):
     random: dict[str, Any]
 
 
-class Checkpoint:
-    """One file for one fit. `mark` tells fits apart: a file of another fit is refused, not used."""
+class Checkpoint(MarkedFile):
+    """The state of a linear model in training."""
 
-    def __init__(self, path: Path, mark: str) -> None:
-        self.path, self.mark = path, mark
+    damage = (OSError, ValueError, KeyError)
 
     def save(self, theta: Floats, duals: tuple[Floats, ...], passes: int, rng: np.random.Generator) -> None:
-        """Write the state; the file appears whole or not at all."""
+        """Write the state."""
         note = {"mark": self.mark, "passes": passes, "random": rng.bit_generator.state}
         arrays: dict[str, Any] = {f"dual{t}": W for t, W in enumerate(duals)}
-        partial = self.path.with_name(self.path.name + ".part")
-        with partial.open("wb") as file:
-            np.savez(file, theta=theta, note=np.array(json.dumps(note, default=plain)), **arrays)
-        partial.replace(self.path)
+        arrays |= {"theta": theta, "note": np.array(json.dumps(note, default=plain))}
+        self._write(lambda file: np.savez(file, **arrays))
 
     def load(self) -> Saved | None:
         """The state, if there is one."""
-        if not self.path.exists():
-            return None
-        try:
-            with np.load(self.path, allow_pickle=False) as file:
-                note = json.loads(str(file["note"]))
-                duals = tuple(file[f"dual{t}"] for t in range(len(file.files) - 2))
-                theta = file["theta"]
-        except (OSError, ValueError, KeyError):
-            raise FermiError(f"`checkpoint` {str(self.path)!r} is no checkpoint, or damaged: delete it.") from None
-        if note["mark"] != self.mark:
-            raise FermiError(
-                f"`checkpoint` {str(self.path)!r} belongs to a fit with other data or options: delete it, or choose "
-                "another file."
-            )
-        return Saved(theta, duals, note["passes"], note["random"])
+        return self._read(_parsed)
 
-    def remove(self) -> None:
-        """The fit is done."""
-        self.path.unlink(missing_ok=True)
+
+def _parsed(path: Path) -> tuple[str, Saved]:
+    with np.load(path, allow_pickle=False) as file:
+        note = json.loads(str(file["note"]))
+        duals = tuple(file[f"dual{t}"] for t in range(len(file.files) - 2))
+        return note["mark"], Saved(file["theta"], duals, note["passes"], note["random"])
 
 
 def fingerprint(*parts: Any) -> str:

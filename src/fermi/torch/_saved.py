@@ -9,18 +9,16 @@ from typing import Any
 
 import torch
 
-from fermi.checkpoint import plain
-from fermi.errors import FermiError
+from fermi.checkpoint import MarkedFile, plain
 
 
-class SavedRun:
-    """One file for one fit. `mark` tells fits apart: a file of another fit is refused, not used."""
+class SavedRun(MarkedFile):
+    """The state of a network in training."""
 
-    def __init__(self, path: Path, mark: str) -> None:
-        self.path, self.mark = path, mark
+    damage = (pickle.UnpicklingError, RuntimeError, EOFError, KeyError, TypeError)
 
     def save(self, run: Any) -> None:
-        """Write the state after an epoch; the file appears whole or not at all."""
+        """Write the state after an epoch."""
         state = {
             "mark": self.mark,
             "states": run.states(),
@@ -35,24 +33,18 @@ class SavedRun:
             "order": json.dumps(run.rng.bit_generator.state, default=plain),
             "random": torch.get_rng_state(),
         }
-        partial = self.path.with_name(self.path.name + ".part")
-        torch.save(state, partial)
-        partial.replace(self.path)
+        self._write(lambda file: torch.save(state, file))
 
     def load_into(self, run: Any) -> None:
         """Go on where the file was written, if there is one."""
-        if not self.path.exists():
+
+        def parse(path: Path) -> tuple[str, dict[str, Any]]:
+            state = torch.load(path, map_location=run.own.device, weights_only=True)
+            return state["mark"], state
+
+        state = self._read(parse)
+        if state is None:
             return
-        try:
-            state = torch.load(self.path, map_location=run.own.device, weights_only=True)
-            mark = state["mark"]
-        except (pickle.UnpicklingError, RuntimeError, EOFError, KeyError, TypeError):
-            raise FermiError(f"`checkpoint` {str(self.path)!r} is no checkpoint, or damaged: delete it.") from None
-        if mark != self.mark:
-            raise FermiError(
-                f"`checkpoint` {str(self.path)!r} belongs to a fit with other data or options: delete it, or choose "
-                "another file."
-            )
         run.load(state["states"])
         run.optimizer.load_state_dict(state["optimizer"])
         for name in ("epoch", "step", "waited", "shares", "best", "best_states", "history"):
@@ -60,7 +52,3 @@ class SavedRun:
         run.rng.bit_generator.state = json.loads(state["order"])
         run.began -= run.history[-1]["seconds"]
         torch.set_rng_state(state["random"].cpu())
-
-    def remove(self) -> None:
-        """The fit is done."""
-        self.path.unlink(missing_ok=True)

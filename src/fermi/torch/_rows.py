@@ -69,9 +69,8 @@ class Feed:
     def __call__(self, rows: Any) -> Tensor:
         """The rows on the module's device."""
         dense = rows.toarray() if hasattr(rows, "toarray") else rows
-        tensor = torch.as_tensor(
-            np.array(dense, order="C") if not dense.flags.writeable else np.ascontiguousarray(dense)
-        )
+        own = np.ascontiguousarray(dense)
+        tensor = torch.as_tensor(own if own.flags.writeable else own.copy())
         whole = not tensor.is_floating_point() and self.words
         return tensor.to(self.device, torch.int64 if whole else self.dtype)
 

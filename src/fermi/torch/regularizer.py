@@ -7,18 +7,27 @@ it is unbiased at any batch size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.distributed.algorithms.join import Join
 
 from fermi.errors import bad_argument
 from fermi.formulas.ermi import nonzero
-from fermi.notions import EqualOpportunity, Notion, as_notion
+from fermi.notions import as_notion
 from fermi.settings import number, whole
+from fermi.torch._inputs import (
+    as_codes,
+    as_column,
+    check_weight,
+    conditions_of_classes,
+    read_prior,
+    refuse_prior,
+    unpacked,
+)
 from fermi.torch._ranks import Joining, add_over_ranks, average_over_ranks
 from fermi.torch._saddle import Cells, saddle
 
@@ -98,11 +107,13 @@ class FermiRegularizer(Joining, nn.Module):
         self.radius, self.debug = radius, False
         # With conditions of the user's own, the target is the condition.
         self.own_conditions, self.needs_target = n_conditions is not None, kind.needs_target or n_conditions is not None
-        condition_of = torch.arange(n_conditions) if n_conditions else _condition_of(kind, n_classes, advantaged)
+        condition_of = (
+            torch.arange(n_conditions) if n_conditions else conditions_of_classes(kind, n_classes, advantaged)
+        )
         Z = int(condition_of.max()) + 1
         self.W = nn.Parameter(torch.zeros(Z, n_groups, n_classes))
         self.register_buffer("condition_of", condition_of, persistent=False)
-        self.register_buffer("group_prior", _prior(group_prior, Z, n_groups))
+        self.register_buffer("group_prior", read_prior(group_prior, Z, n_groups))
         self.register_buffer("known", torch.ones(()))
         self._watch()
 
@@ -118,13 +129,13 @@ class FermiRegularizer(Joining, nn.Module):
         **options: Any,
     ) -> Self:
         """Count the prior and the fraction of rows that count, over all ranks if there are several."""
-        _refuse_prior(options)
-        codes = _column("sensitive", sensitive)
+        refuse_prior(options)
+        codes = as_column("sensitive", sensitive)
         if n_groups is None:
             n_groups = max(int(codes.max()) + 1 if len(codes) else 0, 1)
         regularizer = cls(n_classes, n_groups, **options)
-        labels = None if target is None else _column("target", target)
-        table, rows = regularizer._count(codes, labels, None if weight is None else _column("weight", weight))
+        labels = None if target is None else as_column("target", target)
+        table, rows = regularizer._count(codes, labels, None if weight is None else as_column("weight", weight))
         regularizer._set_prior(table, rows)
         return regularizer
 
@@ -142,11 +153,11 @@ class FermiRegularizer(Joining, nn.Module):
 
         By default a batch is a dict with "sensitive" and "target", or ends with (target, sensitive).
         """
-        _refuse_prior(options)
+        refuse_prior(options)
         regularizer = cls(n_classes, n_groups, **options)
         table, rows = torch.zeros_like(regularizer.group_prior, dtype=torch.float64), 0.0
         for batch in loader:
-            sensitive, target = (unpack or _unpacked)(batch)
+            sensitive, target = (unpack or unpacked)(batch)
             counts, size = regularizer._count(sensitive, target)
             table, rows = table + counts, rows + size
         regularizer._set_prior(table, rows)
@@ -166,7 +177,7 @@ class FermiRegularizer(Joining, nn.Module):
             Join.notify_join_context(self)
         if self.training:
             self.project()
-        with torch.autocast(device_type=logits.device.type, enabled=False):
+        with _full_precision(logits.device.type):
             precise = torch.promote_types(self.W.dtype, torch.float32)
             F, prior = logits.to(precise).softmax(-1), self.group_prior.to(precise)
             total = saddle(F, self.W.to(precise), prior, cells, weight)
@@ -184,13 +195,13 @@ class FermiRegularizer(Joining, nn.Module):
 
     def _cells(self, sensitive: Tensor, target: Tensor | None) -> Cells:
         """Where each row belongs."""
-        sensitive = _codes("sensitive", sensitive)
+        sensitive = as_codes("sensitive", sensitive)
         self._check_codes("sensitive", sensitive, self.n_groups)
         if not self.needs_target:
             return Cells.of(None, sensitive, self.n_groups)
         if target is None:
             raise bad_argument("target", f"is missing, and {self.notion!r} conditions on it", "one code per row")
-        target = _codes("target", target)
+        target = as_codes("target", target)
         if target.shape != sensitive.shape:
             raise bad_argument("target", f"has {len(target)} rows", f"{len(sensitive)}, as many as `sensitive`")
         self._check_codes("target", target, len(self.condition_of))
@@ -216,15 +227,17 @@ class FermiRegularizer(Joining, nn.Module):
             shape = tuple(getattr(logits, "shape", ()))
             raise bad_argument("logits", f"is a {type(logits).__name__} of shape {shape}", f"a tensor of {expected}")
         if weight is not None:
-            _check_weight(weight, cells.cell.shape, values=self._looks_at(weight))
+            check_weight(weight, cells.cell.shape, values=self._looks_at(weight))
+        if not self._looks_at(logits):
+            return
         counted = cells.counted if weight is None else cells.counted & (weight > 0)
-        if self._looks_at(logits) and bool(((self.group_prior.flatten()[cells.cell] == 0.0) & counted).any()):
+        if bool(((self.group_prior.flatten()[cells.cell] == 0.0) & counted).any()):
             raise bad_argument("group_prior", "is zero for a group that occurs", "the prior of the whole data set")
 
     def _count(self, sensitive: Tensor, target: Tensor | None, weight: Tensor | None = None) -> tuple[Tensor, float]:
         _, cell, counted = self._cells(sensitive, target)
         if weight is not None:
-            _check_weight(weight, cell.shape, values=True)
+            check_weight(weight, cell.shape, values=True)
         shares = counted.double() if weight is None else torch.where(counted, weight.double(), 0.0)
         table = torch.bincount(cell, shares, self.group_prior.numel()).reshape(self.group_prior.shape)
         return table.cpu(), float(len(sensitive) if weight is None else weight.double().sum())
@@ -244,57 +257,6 @@ class FermiRegularizer(Joining, nn.Module):
         self._watch()  # copies and pickles lose hooks
 
 
-def _refuse_prior(options: Mapping[str, Any]) -> None:
-    if options.get("group_prior") is not None:
-        raise bad_argument("group_prior", "is given where it is counted", "None, or FermiRegularizer(...) itself")
-
-
-def _check_weight(weight: Any, shape: Any, *, values: bool) -> None:
-    if not isinstance(weight, Tensor) or weight.shape != shape:
-        found = f"is a {type(weight).__name__} of shape {tuple(getattr(weight, 'shape', ()))}"
-        raise bad_argument("weight", found, f"a tensor of {tuple(shape)}")
-    if values and not bool(((weight >= 0) & weight.isfinite()).all()):
-        raise bad_argument("weight", "holds negative or infinite numbers", "finite numbers of at least 0")
-
-
-def _column(name: str, given: Any) -> Tensor:
-    try:
-        return given if isinstance(given, Tensor) else torch.as_tensor(np.asarray(given))
-    except (TypeError, ValueError, RuntimeError):
-        raise bad_argument(name, "holds no numbers", "whole codes (fermi.GroupEncoder makes them)") from None
-
-
-def _codes(name: str, given: Any) -> Tensor:
-    """One whole number per row."""
-    if not isinstance(given, Tensor):
-        raise bad_argument(name, f"is a {type(given).__name__}", "a tensor with one whole code per row")
-    if given.is_floating_point() or given.is_complex() or given.dim() != 1:
-        raise bad_argument(name, f"is {given.dtype} of shape {tuple(given.shape)}", "one whole code per row")
-    return given.long()  # small types would overflow, and unsigned ones have no -1
-
-
-def _condition_of(notion: Notion, n_classes: int, advantaged: Iterable[int] | None) -> Tensor:
-    """The condition of each class, -1 where it does not count."""
-    if advantaged is not None:
-        if not hasattr(notion, "advantaged"):
-            raise bad_argument("advantaged", f"is given for {notion.name!r}", "None, or notion='equal_opportunity'")
-        notion = EqualOpportunity(set(advantaged))
-    labels = list(range(n_classes))
-    return torch.as_tensor(notion.conditions(labels, n_classes, labels).dense())
-
-
-def _prior(given: Any, Z: int, k: int) -> Tensor:
-    if given is None:
-        return torch.full((Z, k), 1.0 / k)
-    prior = torch.as_tensor(given, dtype=torch.float32)
-    if prior.shape not in ((k,), (Z, k)) or not bool((prior >= 0).all()):
-        raise bad_argument("group_prior", f"has the shape {tuple(prior.shape)}", f"({k},) or ({Z}, {k}), none negative")
-    if bool(((prior.sum(-1) - 1.0).abs() > 1e-3).any()):
-        raise bad_argument("group_prior", "does not sum to one", "the share of every group")
-    return prior.expand(Z, k).clone()
-
-
-def _unpacked(batch: Any) -> tuple[Tensor, Tensor | None]:
-    if isinstance(batch, Mapping):
-        return batch["sensitive"], batch.get("target")
-    return batch[-1], batch[-2]
+def _full_precision(device: str) -> AbstractContextManager[None]:
+    """No autocast inside. Some devices, such as "meta", have none that could be turned off."""
+    return torch.autocast(device, enabled=False) if torch.amp.is_autocast_available(device) else nullcontext()

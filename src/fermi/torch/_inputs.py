@@ -1,0 +1,74 @@
+"""What `FermiRegularizer` is given, read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fermi.errors import bad_argument
+from fermi.notions import EqualOpportunity, Notion
+
+
+def refuse_prior(options: Mapping[str, Any]) -> None:
+    """A prior has no place where it is counted from rows."""
+    if options.get("group_prior") is not None:
+        raise bad_argument("group_prior", "is given where it is counted", "None, or FermiRegularizer(...) itself")
+
+
+def check_weight(weight: Any, shape: Any, *, values: bool) -> None:
+    """One weight per row; `values` says whether to look at them, which waits for the device."""
+    if not isinstance(weight, Tensor) or weight.shape != shape:
+        found = f"is a {type(weight).__name__} of shape {tuple(getattr(weight, 'shape', ()))}"
+        raise bad_argument("weight", found, f"a tensor of {tuple(shape)}")
+    if values and not bool(((weight >= 0) & weight.isfinite()).all()):
+        raise bad_argument("weight", "holds negative or infinite numbers", "finite numbers of at least 0")
+
+
+def as_column(name: str, given: Any) -> Tensor:
+    """Numbers of any library as a tensor."""
+    try:
+        return given if isinstance(given, Tensor) else torch.as_tensor(np.asarray(given))
+    except (TypeError, ValueError, RuntimeError):
+        raise bad_argument(name, "holds no numbers", "whole codes (fermi.GroupEncoder makes them)") from None
+
+
+def as_codes(name: str, given: Any) -> Tensor:
+    """One whole number per row."""
+    if not isinstance(given, Tensor):
+        raise bad_argument(name, f"is a {type(given).__name__}", "a tensor with one whole code per row")
+    if given.is_floating_point() or given.is_complex() or given.dim() != 1:
+        raise bad_argument(name, f"is {given.dtype} of shape {tuple(given.shape)}", "one whole code per row")
+    return given.long()  # small types would overflow, and unsigned ones have no -1
+
+
+def conditions_of_classes(notion: Notion, n_classes: int, advantaged: Iterable[int] | None) -> Tensor:
+    """The condition of each class, -1 where it does not count."""
+    if advantaged is not None:
+        if not hasattr(notion, "advantaged"):
+            raise bad_argument("advantaged", f"is given for {notion.name!r}", "None, or notion='equal_opportunity'")
+        notion = EqualOpportunity(set(advantaged))
+    labels = list(range(n_classes))
+    return torch.as_tensor(notion.conditions(labels, n_classes, labels).dense())
+
+
+def read_prior(given: Any, Z: int, k: int) -> Tensor:
+    """p(s|z), one row per condition; even by default."""
+    if given is None:
+        return torch.full((Z, k), 1.0 / k)
+    prior = torch.as_tensor(given, dtype=torch.float32)
+    if prior.shape not in ((k,), (Z, k)) or not bool((prior >= 0).all()):
+        raise bad_argument("group_prior", f"has the shape {tuple(prior.shape)}", f"({k},) or ({Z}, {k}), none negative")
+    if bool(((prior.sum(-1) - 1.0).abs() > 1e-3).any()):
+        raise bad_argument("group_prior", "does not sum to one", "the share of every group")
+    return prior.expand(Z, k).clone()
+
+
+def unpacked(batch: Any) -> tuple[Tensor, Tensor | None]:
+    """Sensitive and target of a batch in one of the usual forms."""
+    if isinstance(batch, Mapping):
+        return batch["sensitive"], batch.get("target")
+    return batch[-1], batch[-2]

@@ -101,8 +101,12 @@ def test_copies_pickles_and_states_keep_prior_and_reversal(tmp_path: Path) -> No
     other = FermiRegularizer(3, 4, notion="equal_opportunity", advantaged=[0, 2])
     torch.save(reg.state_dict(), tmp_path / "reg.pt")
     other.load_state_dict(torch.load(tmp_path / "reg.pt", weights_only=True))
+    logits.requires_grad_()
+    slopes = torch.autograd.grad(reg(logits, s, y), [logits, reg.W])
     for twin in (other, copy.deepcopy(reg), pickle.loads(pickle.dumps(reg))):
         assert twin(logits, s, y).item() == reg(logits, s, y).item()
+        for slope, own in zip(slopes, torch.autograd.grad(twin(logits, s, y), [logits, twin.W]), strict=True):
+            assert torch.equal(slope, own)
         twin(logits, s, y).backward()
         assert len(twin.W._post_accumulate_grad_hooks) == 1  # the mean over ranks
 
@@ -136,6 +140,43 @@ def test_compilation_breaks_no_graph_and_changes_no_gradient() -> None:
     slopes = torch.autograd.grad(value, [logits, reg.W])
     for slope, slope_compiled in zip(slopes, torch.autograd.grad(value_compiled, [logits, reg.W]), strict=True):
         assert slope_compiled.numpy() == pytest.approx(slope.numpy(), abs=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:.*autograd.function.Function.* should not be instantiated:DeprecationWarning")
+def test_compilation_breaks_no_graph_where_w_is_projected() -> None:
+    logits, s, y = (torch.tensor(part) for part in batch())
+    plain = FermiRegularizer.from_labels(s, y, n_classes=3, n_groups=4, notion="equalized_odds", radius=0.5)
+    with torch.no_grad():
+        plain.W.normal_()
+    twin = copy.deepcopy(plain)
+    logits = logits.float().requires_grad_()
+    compiled = torch.compile(twin, fullgraph=True, backend="aot_eager")
+    value, value_compiled = plain(logits, s, y), compiled(logits, s, y)
+    assert twin.W.detach().norm().item() == pytest.approx(0.5, rel=1e-5)
+    assert value_compiled.item() == pytest.approx(value.item(), rel=1e-6)
+    slopes = zip(
+        torch.autograd.grad(value, [logits, plain.W]),
+        torch.autograd.grad(value_compiled, [logits, twin.W]),
+        strict=True,
+    )
+    for slope, slope_compiled in slopes:
+        assert slope_compiled.numpy() == pytest.approx(slope.numpy(), abs=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_a_step_waits_for_no_device(notion: str, *, weighted: bool) -> None:
+    """A tensor on "meta" has no values: to read one back, for which a GPU would have to wait, is an error."""
+    reg = FermiRegularizer(3, 4, notion=notion, radius=0.5).to("meta")
+    logits = torch.zeros(60, 3, device="meta", requires_grad=True)
+    s, y = torch.zeros(2, 60, dtype=torch.int64, device="meta")
+    weight = torch.ones(60, device="meta") if weighted else None
+    reg(logits, s, y, weight).backward()
+    assert reg.W.grad is not None
+    assert reg.W.grad.shape == reg.W.shape
+    reg.debug = True
+    with pytest.raises(RuntimeError, match="meta"):  # it does look now
+        reg(logits, s, y, weight)
 
 
 @pytest.mark.parametrize(

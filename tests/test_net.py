@@ -22,6 +22,7 @@ from torch import nn
 
 import fermi
 from fermi.torch import FermiNet, models
+from fermi.torch._rows import Feed
 
 
 def table(n: int = 1500, m: int = 3, k: int = 3, seed: int = 0) -> tuple[Any, Any, Any]:
@@ -134,6 +135,17 @@ def test_rows_come_as_tables_images_texts_and_sparse() -> None:
         assert net.predict_proba(rows).sum(axis=1) == pytest.approx(1.0)
     with pytest.raises(fermi.FermiError, match="`X` has rows of shape \\(40, 2\\); expected \\(40,\\), as in fit"):
         net.predict(np.zeros((3, 40, 2)))
+
+
+@pytest.mark.parametrize("writeable", [False, True])
+def test_rows_may_be_read_only_or_reversed_and_are_not_changed(*, writeable: bool) -> None:
+    X = table()[0].astype(np.float32)
+    X.flags.writeable = writeable
+    feed = Feed(models.logistic(5, 3), torch.device("cpu"))
+    for rows in (X, X[::2], X[::-1], X[::-1][:1], np.asfortranarray(X)):
+        fed = feed(rows).numpy()
+        assert np.array_equal(fed, rows)
+        assert not np.shares_memory(fed, rows)
 
 
 @short

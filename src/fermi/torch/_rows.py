@@ -69,8 +69,8 @@ class Feed:
     def __call__(self, rows: Any) -> Tensor:
         """The rows on the module's device."""
         dense = rows.toarray() if hasattr(rows, "toarray") else rows
-        own = np.ascontiguousarray(dense)
-        tensor = torch.as_tensor(own if own.flags.writeable else own.copy())
+        # A copy: torch takes no read-only or reversed rows, and a module may change in place what it is given.
+        tensor = torch.as_tensor(np.array(dense, order="C"))
         whole = not tensor.is_floating_point() and self.words
         return tensor.to(self.device, torch.int64 if whole else self.dtype)
 

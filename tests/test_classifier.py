@@ -311,3 +311,14 @@ def test_adult_reaches_what_a_plain_prototype_does(adult_home: Path, bound: floa
         model.fit(rows.X_train, rows.y_train, sensitive_features=rows.s_train)
     assert 1.0 - model.score(rows.X_test, rows.y_test) <= error
     assert fermi.parity_difference(model.predict(rows.X_test), rows.s_test) <= bound + 0.01
+    assert [round(tried["standard_error"], 3) for tried in model.lam_path_] == [0.004] * len(model.lam_path_)
+
+
+@pytest.mark.parametrize("notion", ["equalized_odds", "equal_opportunity"])
+def test_adult_with_a_giant_lambda_needs_another_solver_than_sgda(adult_home: Path, notion: str) -> None:
+    rows = fermi.datasets.load("adult", data_home=adult_home).numeric()
+    sgda = FermiClassifier(notion, 1000.0, solver="sgda", batch_size=64, max_iter=30, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="sgda has not settled after 30 passes"):
+        sgda.fit(rows.X_train, rows.y_train, sensitive_features=rows.s_train)
+    exact = FermiClassifier(notion, 1000.0).fit(rows.X_train, rows.y_train, sensitive_features=rows.s_train)
+    assert sgda.history_[-1]["objective"] > exact.history_[-1]["objective"]

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 import fermi
-from fermi import theory
+from fermi import FermiClassifier, theory
 from fermi.formulas import theory as formula
 from fermi.formulas.ermi import dual_gradient, optimal_dual
 from fermi.notions import as_notion
 from fermi.objective import FairObjective, Term
 from fermi.solvers.design import Design
+from fermi.solvers.step_sizes import untuned
 
 Floats = NDArray[np.float64]
 Duals = tuple[Floats, ...]
@@ -471,6 +472,12 @@ def test_bad_arguments_are_named(change: dict[str, Any], words: str) -> None:
         theory.constants(**{**data(), **change})
 
 
+IN_DOCS = {
+    "p_ŷ^min": "p_y_min", "p_S^min": "p_s_min", "D": "radius", "β": "beta", "μ": "mu", "κ": "kappa", "σ²": "sigma2",
+    "η_θ": "eta_theta", "η_w": "eta_w", "batch": "batch_size", "steps": "iterations",
+}  # fmt: skip
+
+
 def test_adult(adult_home: Path) -> None:
     """The numbers of docs/theory.md."""
     d = fermi.datasets.load("adult", data_home=adult_home).numeric()
@@ -479,3 +486,40 @@ def test_adult(adult_home: Path) -> None:
     assert (t.published.radius, t.corrected.radius) == pytest.approx((14.7, 2.91), rel=0.01)
     assert (t.published.beta, t.corrected.beta) == pytest.approx((1.18e5, 165), rel=0.01)
     assert t.passes() == pytest.approx((7.53e19, 1.44e11), rel=0.02)
+    ten = theory.constants(d.X_train, d.y_train, sensitive_features=d.s_train, lam=10.0)
+    odds = theory.constants(d.X_train, d.y_train, sensitive_features=d.s_train, lam=1.0, fairness="equalized_odds")
+    printed = (Path(__file__).parents[1] / "docs" / "theory.md").read_text(encoding="utf-8").split("## Adult")[1]
+    for name, field in IN_DOCS.items():
+        (line,) = [line for line in printed.splitlines() if line.startswith(f"| {name} |")]
+        computed = [getattr(c, field) for c in (t.published, t.corrected, ten.corrected, odds.corrected)]
+        assert [float(cell) for cell in line.strip("|").split("|")[1:]] == pytest.approx(computed, rel=0.04), name
+
+
+@pytest.mark.filterwarnings("ignore:sgda has not settled")  # with constant steps W keeps its noise
+def test_what_the_theory_means_for_adult(adult_home: Path) -> None:
+    """The numbers that docs/theory.md has outside its table."""
+    d = fermi.datasets.load("adult", data_home=adult_home).numeric()
+    rows: dict[str, Any] = {"X": d.X_train, "y": d.y_train, "sensitive_features": d.s_train}
+    t = theory.constants(**rows, lam=1.0).corrected
+    assert t.floor == pytest.approx(2200, rel=0.01)
+
+    def reached(**steps: Any) -> float:
+        model = FermiClassifier(lam=1.0, solver="sgda", batch_size=1, max_iter=10, random_state=0, **steps)
+        return float(model.fit(**rows).history_[-1]["objective"])
+
+    exact = FermiClassifier(lam=1.0, tol=1e-6, max_iter=5000).fit(**rows)
+    least = exact.history_[-1]["objective"]
+    assert least == pytest.approx(0.3420, abs=5e-5)
+    assert reached() < least + 3e-4
+    assert reached(eta_theta=t.eta_theta) == pytest.approx(0.6928, abs=5e-5)
+    assert reached(eta_w=t.eta_w, radius=t.radius) == pytest.approx(0.3423, abs=1e-4)
+    n = len(d.y_train)
+    design = Design.of(d.X_train.to_numpy(dtype=float), np.full(n, 1 / n), intercept=True, n_classes=2)
+    norm = float(np.linalg.norm(design.parameters(exact.coef_, exact.intercept_)))
+    assert norm == pytest.approx(3.8, abs=0.05)
+    bounds = [theory.constants(**rows, theta_radius=r).corrected.p_y_min for r in (norm, 1.0)]
+    assert bounds == pytest.approx([6e-9, 0.0024], rel=0.1)
+    step = untuned(design, FairObjective(np.zeros(1, dtype=np.int64), np.ones(1), (), 1.0), 1)[0]
+    assert (step, step / t.eta_theta) == pytest.approx((0.017, 5.5e6), rel=0.02)
+    plain = FermiClassifier(lam=0.0).fit(**rows).predict_proba(d.X_train)
+    assert plain.mean(axis=0).min() == pytest.approx(0.241, abs=5e-4)

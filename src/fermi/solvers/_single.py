@@ -1,7 +1,7 @@
 """The loop of `_steps.py` for the case that is run most: two classes, one row at a time.
 
-The arithmetic is the same, as a test checks step by step; without a row's arrays of probabilities and gradients it
-takes a third of the time.
+The arithmetic is the same, as a test checks step by step. It saves the time that a row's arrays of probabilities and
+gradients take.
 """
 
 from __future__ import annotations

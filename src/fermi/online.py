@@ -28,14 +28,13 @@ from fermi.solvers._loop import Loop
 from fermi.solvers.design import Design
 from fermi.solvers.history import record
 from fermi.solvers.solution import Record
-from fermi.solvers.step_sizes import sizes_of, untuned
+from fermi.solvers.step_sizes import RECENT, sizes_of, untuned
 from fermi.training import Fit
 
 _GROWTH = 1.5
 _RAREST = 100.0  # rows per known group, beyond which a stream that begins to tell them would start with giant steps
 _FEW = 64  # rows, up to which every step renews: the scale of fewer may be far off
 _FULL_STEPS = 1_000  # rows, after which steps shrink
-_RECENT = 4.0
 _EXPLODED = 100.0  # times the objective of a model that knows nothing
 _POWER = 2.0 / 3.0
 
@@ -193,7 +192,7 @@ class Online:
         eta, rate = untuned(design, objective, batch)
         automatic = eta * fall / (1.0 + settings.lam / 2.0)
         # eta_w moves W as a mean does that gives new rows the weight 2 λ eta_w.
-        automatic_w = np.clip(_RECENT * batch / (seen + batch), rate * fall, 0.5) / (2.0 * (settings.lam or 1.0))
+        automatic_w = np.clip(RECENT * batch / (seen + batch), rate * fall, 0.5) / (2.0 * (settings.lam or 1.0))
         return (
             sizes_of("eta_theta", settings.eta_theta, lambda step: automatic)(number),
             sizes_of("eta_w", settings.eta_w, lambda step: automatic_w)(number),

@@ -31,7 +31,7 @@ class Steps:
         return Steps(lambda step: factor * eta(step), lambda step: factor * eta_w(step), self.automatic)
 
 
-_RECENT = 4.0  # how much more a new row weighs than an old one in a mean that starts
+RECENT = 4.0  # how much more a new row weighs than an old one in a mean that starts
 
 
 def make_steps(
@@ -74,17 +74,17 @@ def w_rate(lam: float, batch: int) -> float:
 
 def waiting_rate(steps: float) -> float:
     """The rate with which θ waits for so many steps."""
-    return min(_RECENT / steps, 0.2)
+    return min(RECENT / steps, 0.2)
 
 
 def w_weight(step: Any, rate: float) -> Any:
     """That weight at given steps: at first the mean is over all steps so far, the later ones counting more."""
-    return np.clip(_RECENT / (step + _RECENT), rate, 0.5)
+    return np.clip(RECENT / (step + RECENT), rate, 0.5)
 
 
 def theta_share(step: Any, rate: float) -> Any:
     """The part of its size that θ's step has while it waits for W to find its place."""
-    return np.minimum(1.0, step * rate / _RECENT)
+    return np.minimum(1.0, step * rate / RECENT)
 
 
 def automatic(design: Design, objective: FairObjective, batch: int, total: int) -> Steps:
@@ -104,11 +104,11 @@ def automatic(design: Design, objective: FairObjective, batch: int, total: int) 
 
     def theta_size(step: Ints) -> Floats:
         sizes = falling(eta, step)
-        return sizes if step[0] * rate >= _RECENT else sizes * theta_share(step, rate)
+        return sizes if step[0] * rate >= RECENT else sizes * theta_share(step, rate)
 
     def w_size(step: Ints) -> Floats:
         size = 1.0 / (2.0 * (objective.lam or 1.0))
-        if step[0] * rate >= _RECENT:
+        if step[0] * rate >= RECENT:
             return falling(rate * size, step)
         return np.asarray(falling(size, step) * w_weight(step, rate))
 

@@ -33,10 +33,10 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def say(self, text: str, done: float | None = None) -> None:
-        """Replace the text, and fill the bar to a fraction if one is known."""
+    def say(self, text: str) -> None:
+        """Replace the text."""
         if self._bar is not None:
-            self._bar.update(self._task, description=text, total=None if done is None else 1.0, completed=done or 0.0)
+            self._bar.update(self._task, description=text)
 
     def record(self, entry: dict[str, float]) -> None:
         """The objective after some steps."""

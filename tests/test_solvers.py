@@ -360,10 +360,8 @@ def test_records_are_few_and_stop_the_run_at_the_tolerance() -> None:
     X, y, s = rows(2)
     design, objective = problem(X[:100], y[:100], s[:100], lam=1.0)
     for epochs, recorded in ((3, [3]), (12, [10, 12]), (100, range(10, 101, 10)), (250, [*range(13, 250, 13), 250])):
-        passes: list[int] = []
-        found, history = run(design, objective, epochs=epochs, batch=10, progress=passes.append)
+        found, history = run(design, objective, epochs=epochs, batch=10)
         assert [record["step"] for record in history] == [10 * done for done in recorded]
-        assert passes == list(range(1, epochs + 1))
         assert found.n_iter == epochs
         assert not found.converged
         assert set(history[0]) == {"step", "seconds", "loss", "ermi", "objective", "dual_gap", "grad_norm"}

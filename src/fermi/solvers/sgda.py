@@ -60,7 +60,6 @@ def solve(
     passes_per_record: int = 10,
     report: Callable[[Record], None],
     watch: Watch = never,
-    progress: Callable[[int], None] = lambda done: None,
 ) -> Solution:
     """Run Algorithm 1 over passes of shuffled rows, or of rows drawn with replacement.
 
@@ -75,9 +74,7 @@ def solve(
     with limited_threads(design.X):
         start = objective.evaluate(design.logits(theta)).loss + design.penalty(theta, l2)[0] if theta.any() else 0.0
         every = max(passes_per_record, -(-epochs // _RECORDS))
-        run = _Run(
-            loop, epochs, tol, rng, output == "random", replace, start, done, every, record, report, watch, progress
-        )
+        run = _Run(loop, epochs, tol, rng, output == "random", replace, start, done, every, record, report, watch)
         for _ in range(1 + _RESTARTS * steps.automatic):
             found = run.attempt(theta, duals, steps)
             if found is not None:
@@ -101,7 +98,6 @@ class _Run:
     record: Callable[[Floats, tuple[Floats, ...]], Record]
     report: Callable[[Record], None]
     watch: Watch
-    progress: Callable[[int], None]
 
     def attempt(self, theta: Floats, duals: tuple[Floats, ...] | None, steps: Steps) -> Solution | None:
         """All passes, or None if they diverge."""
@@ -115,7 +111,6 @@ class _Run:
         while done < self.epochs and not (converged or stopped):
             chosen = self._one_pass(state, steps, drawn) or chosen
             done += 1
-            self.progress(done)
             if not state.finite():
                 return None
             if done % self.every == 0 or done == self.epochs:

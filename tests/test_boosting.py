@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 import sys
 import warnings
+from datetime import date
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,8 @@ from sklearn.utils.estimator_checks import check_estimator
 import fermi
 from fermi._kernels import Floats
 from fermi.boosting import BoostingObjective, FermiBoostingClassifier, objective
+from fermi.boosting._rows import safe_names
+from fermi.boosting._run import Run
 from fermi.datasets import adult
 
 lightgbm: Any = pytest.importorskip("lightgbm")
@@ -120,7 +124,7 @@ def test_the_hessian_is_above_half_the_learning_rate_times_the_true_one(m: int, 
 @pytest.mark.parametrize("m", [2, 4])
 def test_rows_are_looked_at_where_they_matter(m: int) -> None:
     untouched = []
-    for lam in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0):
+    for lam in np.geomspace(0.1, 100.0, 100):
         fair, scores = drawn(m, 3, lam=lam, learning_rate=0.05)
         assert fair._bound is not None
         own, found = objective([0, 1] * 20, fair.target, lam=0.0), fair.lightgbm(scores)[1]
@@ -317,6 +321,13 @@ def test_rows_held_out_stop_training_and_the_best_round_counts(booster: str) -> 
     assert watched.history_[8]["held_out_objective"] == pytest.approx(values[7])
 
 
+def test_a_training_that_diverges_says_so() -> None:
+    fair, scores = drawn(2, 2)
+    run = Run(fair, None, 1, None, lambda entry: None)
+    with np.errstate(invalid="ignore"), pytest.raises(fermi.FermiError, match="Training diverged: choose a smaller"):
+        run.derivatives(np.full_like(scores, np.inf), 1.0)
+
+
 @pytest.mark.parametrize("booster", BOOSTERS)
 def test_subsampling_follows_the_seed(booster: str) -> None:
     subsampled = {
@@ -348,14 +359,14 @@ def test_columns_go_to_the_booster_as_they_are(booster: str) -> None:
     polars: Any = pytest.importorskip("polars")
     X, y, s = table()
     model = fitted(booster)
-    assert model.booster_.num_feature() if booster == "lightgbm" else model.booster_.num_features() == 5
+    assert (model.booster_.num_feature() if booster == "lightgbm" else model.booster_.num_features()) == 5
     F = model.predict_proba(X)
     strange = X.assign(word="never seen")
     assert model.predict_proba(strange) == pytest.approx(model.predict_proba(X.assign(word=None)))
     assert model.predict_proba(X.assign(word=X["word"].astype("category"))) == pytest.approx(F)
     assert model.predict_proba(X.assign(a=X["a"].astype("Float64"))) == pytest.approx(F)
     assert model.predict_proba(polars.from_pandas(X)) == pytest.approx(F)
-    numbers = X[list("abcd")]
+    numbers = X[list("abcd")].round().clip(-1, 1)  # with zeros, which a sparse matrix leaves out
     options: dict[str, Any] = {"n_estimators": 20, "booster_params": THREADS[booster]}
     fits = [
         FermiBoostingClassifier(booster, **options).fit(rows, y, sensitive_features=s).predict_proba(rows)
@@ -363,6 +374,124 @@ def test_columns_go_to_the_booster_as_they_are(booster: str) -> None:
     ]
     assert fits[1] == pytest.approx(fits[0])
     assert fits[2] == pytest.approx(fits[0])
+
+
+AWKWARD = {
+    "truths and None": [True, None, False, True] * 50,
+    "numbers and words": [1, "b", "c", 2.5] * 50,
+    "nothing": [None] * 200,
+    "decimals": [Decimal("1.5"), Decimal(2)] * 100,
+    "dates": [date(2020, 1, 1), date(2021, 1, 1)] * 100,
+    "whole numbers and None": [1, None, 2, 3] * 50,
+    "intervals": pd.cut(pd.Series(np.arange(200)), 3),
+    "float categories": pd.Series([1.5, 2.5] * 100).astype("category"),
+    "nullable": pd.Series([True, None] * 100, dtype="boolean"),
+    "income [$], <1": np.arange(200) % 7 - 3.0,
+}
+
+
+@pytest.mark.parametrize("booster", BOOSTERS)
+@pytest.mark.parametrize("name", list(AWKWARD))
+def test_columns_that_the_libraries_do_not_take(name: str, booster: str) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.standard_normal(200), name: AWKWARD[name]})
+    y = X["a"] + (X[name].astype(object) == X[name].iloc[0]) + rng.standard_normal(200) > 0.5
+    model = FermiBoostingClassifier(booster, n_estimators=5, learning_rate=0.3, booster_params=THREADS[booster])
+    F = model.fit(X, y, sensitive_features=rng.integers(0, 2, 200)).predict_proba(X)
+    record = pd.DataFrame([{"a": X["a"][0], name: X[name].iloc[0]}], dtype=object)  # as it comes from JSON
+    assert model.predict_proba(record) == pytest.approx(F[:1], abs=1e-6)
+    assert np.isfinite(model.predict_proba(record.assign(**{"a": None, name: None}))).all()
+    with pytest.raises(fermi.FermiError, match="`X` holds 'much' in the column 'a'; expected numbers, as in `fit`"):
+        model.predict(record.assign(a="much"))
+
+
+@pytest.mark.parametrize("booster", BOOSTERS)
+def test_tables_and_arrays_may_change_places_where_that_means_one_thing(booster: str) -> None:
+    X, y, s = table()
+    numbers = X[list("abcd")]
+    model = FermiBoostingClassifier(booster, n_estimators=5, booster_params=THREADS[booster])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # scikit-learn's, about names
+        model.fit(X, y, sensitive_features=s)
+        with pytest.raises(fermi.FermiError, match="`X` is an array; expected a table with the columns of the fit"):
+            model.predict(np.zeros((3, 5)))
+        F = model.fit(numbers, y, sensitive_features=s).predict_proba(numbers)
+        assert model.predict_proba(numbers.to_numpy()) == pytest.approx(F)
+        model.fit(numbers.to_numpy(), y, sensitive_features=s, eval_set=(numbers, y, s))
+        assert model.predict_proba(numbers) == pytest.approx(F)
+        with pytest.raises(fermi.FermiError, match="`X` holds 'x' in the column 'd'; expected numbers"):
+            model.predict(numbers.assign(d="x"))
+
+
+def test_names_that_differ_in_refused_letters_alone_stay_apart() -> None:
+    assert safe_names(["a<", "a>", "a_", "b"]) == ["a__", "a___", "a_", "b"]
+
+
+@pytest.mark.parametrize("booster", BOOSTERS)
+def test_parameters_reach_the_bins(booster: str) -> None:
+    X, _, _ = table()
+    found = [fitted(booster, booster_params={"max_bin": bins}).predict_proba(X) for bins in (3, 255)]
+    assert np.abs(found[0] - found[1]).max() > 1e-3
+    for method in ("exact", "approx") if booster == "xgboost" else ():
+        model = FermiBoostingClassifier(booster, booster_params={"tree_method": method, "nthread": 1}, n_estimators=3)
+        assert model.fit(X[["a"]], table()[1], sensitive_features=table()[2]).n_iter_ == 3
+
+
+def test_when_no_split_is_left() -> None:
+    model = FermiBoostingClassifier(lam=0.0, n_estimators=30, booster_params={"min_data_in_leaf": 500})
+    X, y, s = table()
+    model.fit(X, y, sensitive_features=s)
+    assert len(model.history_) == model.n_iter_ + 1
+    with pytest.raises(fermi.FermiError, match="`X` has no column that LightGBM could split"):
+        model.fit(np.zeros((800, 2)), y, sensitive_features=s)
+
+
+@pytest.mark.parametrize("booster", BOOSTERS)
+def test_rows_given_to_judge_leave_all_others_to_train(booster: str) -> None:
+    X, y, s = table(600)
+    model = FermiBoostingClassifier(booster, max_violation=0.3, n_estimators=10, early_stopping_rounds=3)
+    model.set_params(booster_params=THREADS[booster], random_state=0)
+    model.fit(X, y, sensitive_features=s, eval_set=table(300, seed=5))
+    assert "held_out_objective" in model.history_[1]
+    same = clone(model).set_params(max_violation=None, lam=model.lam_)
+    same.fit(X, y, sensitive_features=s, eval_set=table(300, seed=5))
+    assert model.predict_proba(X) == pytest.approx(same.predict_proba(X), abs=1e-6)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_the_bare_objective_in_the_libraries_own_classifiers(m: int) -> None:
+    X, y, s = table(m=m)
+    numbers, fair = X[list("abcd")].to_numpy(), objective(s, y, lam=5.0, learning_rate=0.1)
+    own = lightgbm.LGBMClassifier(objective=fair.lightgbm, n_estimators=20, learning_rate=0.1, verbosity=-1, n_jobs=1)
+    own.fit(numbers, y)
+    data = lightgbm.Dataset(numbers, fair.target)
+    params: dict[str, Any] = {"objective": fair.lightgbm, "verbosity": -1, "num_threads": 1, "learning_rate": 0.1}
+    plain = lightgbm.train(params | ({"num_class": m} if m > 2 else {}), data, 20)
+    assert own.predict(numbers, raw_score=True) == pytest.approx(plain.predict(numbers))
+    other = xgboost.XGBClassifier(objective=fair.xgboost, n_estimators=20, learning_rate=0.1, n_jobs=1, base_score=0.5)
+    other.fit(numbers, fair.target)
+    rows = xgboost.DMatrix(numbers, fair.target)
+    params = {"eta": 0.1, "nthread": 1, "base_score": 0.5 if m > 2 else 0.0} | ({"num_class": m} if m > 2 else {})
+    grown = xgboost.train(params, rows, 20, obj=fair.xgboost)
+    found = other.get_booster().predict(rows, output_margin=True)
+    assert found == pytest.approx(grown.predict(rows, output_margin=True), abs=1e-5)
+
+
+def test_the_bare_objective_knows_its_rows() -> None:
+    _, y, s = table(m=2)
+    fair, scores = objective(s, y), np.zeros(len(y))
+    for words, label, weight in (
+        ("`data` has other labels than `target` of the objective; expected its own rows", fair.target[::-1], None),
+        ("`data` has weights of its own; expected none", fair.target, np.arange(len(y)) + 1.0),
+    ):
+        for data, function in (
+            (lightgbm.Dataset(np.zeros((len(y), 1)), label, weight=weight).construct(), fair.lightgbm),
+            (lightgbm.Dataset(np.zeros((len(y), 1)), label, weight=weight).construct(), fair.lightgbm_metric),
+            (xgboost.DMatrix(np.zeros((len(y), 1)), label, weight=weight), fair.xgboost),
+            (xgboost.DMatrix(np.zeros((len(y), 1)), label, weight=weight), fair.xgboost_metric),
+        ):
+            with pytest.raises(fermi.FermiError, match=words):
+                function(scores, data)
 
 
 def test_the_bare_objective_in_both_libraries() -> None:
@@ -448,7 +577,28 @@ def test_scikit_learns_own_checks(booster: str) -> None:
         ({"random_state": "a"}, "`random_state` is 'a'"),
         ({"booster_params": {"eta": 0.1}}, "`booster_params` holds 'eta'; expected the argument `learning_rate`"),
         ({"booster_params": {"objective": "binary"}}, "holds 'objective'; expected the argument `fairness` instead"),
-        ({"booster_params": {"num_class": 3}}, "holds 'num_class'; expected parameters that the objective does not"),
+        ({"booster_params": {"shrinkage_rate": 0.1}}, "holds 'shrinkage_rate'; expected the argument `learning_rate`"),
+        ({"booster_params": {"random_seed": 1}}, "holds 'random_seed'; expected the argument `random_state` instead"),
+        ({"booster_params": {"num_leafs": 3}}, "holds 'num_leafs'; expected names of parameters that lightgbm has"),
+        ({"booster_params": {1: 3}}, "holds 1; expected names of parameters that lightgbm has"),
+        ({"booster_params": {"boosting_type": "dart"}}, "has boosting_type='dart'; expected trees that add up"),
+        *(
+            ({"booster_params": {name: 3}}, f"holds '{name}'; expected parameters that mean something")
+            for name in (
+                "num_class",
+                "linear_trees",
+                "boost_from_average",
+                "is_unbalance",
+                "scale_pos_weight",
+                "metric",
+            )
+        ),
+        *(
+            ({"booster": "xgboost", "booster_params": {name: 3}}, f"holds '{name}'; expected parameters that mean some")
+            for name in ("num_class", "base_score", "scale_pos_weight", "eval_metric")
+        ),
+        ({"booster": "xgboost", "booster_params": {"booster": "gblinear"}}, "has booster='gblinear'"),
+        ({"booster": "xgboost", "booster_params": {"seed": 1}}, "holds 'seed'; expected the argument `random_state`"),
     ],
 )
 def test_bad_options(options: dict[str, Any], words: str) -> None:
@@ -493,6 +643,7 @@ def test_bad_arguments_of_the_objective() -> None:
         ([0, 1, 1, 0], {"lam": "large"}, "`lam` is 'large'"),
         ([0, 1, 1, 0], {"notion": "parity"}, "`notion` is 'parity'; expected one of"),
         ([0, 1, 1, 0], {"learning_rate": 0}, "`learning_rate` is 0; expected a positive number"),
+        ([0, 1, 1, 0], {"classes": [1]}, "`classes` holds one class only"),
         ([0, 1, 1, 0], {"classes": [0, 1]}, "`target` holds 2; expected one of the classes 0, 1"),
         ([0, 1, 1, 0], {"attributes": 1}, "`attributes` is 1; expected one of"),
     ]
@@ -500,5 +651,7 @@ def test_bad_arguments_of_the_objective() -> None:
         with pytest.raises(fermi.FermiError, match=words):
             objective(sensitive, y, **options)
     fair = objective([0, 1, 1, 0], y)
-    with pytest.raises(fermi.FermiError, match="`scores` has the shape \\(4,\\); expected \\(4, 3\\): other rows"):
+    with pytest.raises(
+        fermi.FermiError, match="`scores` has the shape \\(4,\\); expected \\(4, 3\\): 4 rows of 3 classes"
+    ):
         fair.lightgbm(np.zeros(4))

@@ -76,9 +76,10 @@ def test_a_file_of_another_fit_or_of_nothing_is_refused(tmp_path: Path, monkeypa
     for other in (model.set_params(lam=4.0), model.set_params(lam=3.0)):
         with pytest.raises(fermi.FermiError, match="belongs to a fit with other data or options: delete it"):
             other.fit(X + (other.lam == 3.0), y, sensitive_features=s)
-    file.write_bytes(b"nothing of the kind")
-    with pytest.raises(fermi.FermiError, match="is no checkpoint, or damaged: delete it"):
-        model.fit(X, y, sensitive_features=s)
+    for damaged in (b"nothing of the kind", b"", file.read_bytes()[:200]):
+        file.write_bytes(damaged)
+        with pytest.raises(fermi.FermiError, match="is no checkpoint, or damaged: delete it"):
+            model.fit(X, y, sensitive_features=s)
     with pytest.raises(fermi.FermiError, match="whose folder does not exist"):
         FermiClassifier(checkpoint=tmp_path / "no" / "fit.npz").fit(X, y, sensitive_features=s)
 

@@ -98,7 +98,7 @@ def constant_predictions(predict: Callable[[Any], Any], problem: Problem, lam: f
                 predicted = np.unique(predict(problem.X))
         if len(predicted) == 1:
             _warn(
-                f"Every training row is predicted as {classes[predicted[0]]!r}: the fairness term with λ = {lam:.4g} "
-                "has made the predictions constant; a smaller λ keeps them apart.",
+                f"Every training row is predicted as {classes[predicted[0]]!r}: with λ = {lam:.4g} the predictions are "
+                "constant. A smaller λ keeps them apart, unless the model has hardly been trained.",
                 ConstantPredictionWarning,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, ClassVar, NamedTuple, TypeVar
@@ -63,7 +64,7 @@ class Saved(NamedTuple):
 class Checkpoint(MarkedFile):
     """The state of a linear model in training."""
 
-    damage = (OSError, ValueError, KeyError)
+    damage = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
 
     def save(self, theta: Floats, duals: tuple[Floats, ...], passes: int, rng: np.random.Generator) -> None:
         """Write the state."""
@@ -78,7 +79,8 @@ class Checkpoint(MarkedFile):
 
 
 def _parsed(path: Path) -> tuple[str, Saved]:
-    with np.load(path, allow_pickle=False) as file:
+    # Numpy itself leaves a file open that it cannot read.
+    with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
         note = json.loads(str(file["note"]))
         duals = tuple(file[f"dual{t}"] for t in range(len(file.files) - 2))
         return note["mark"], Saved(file["theta"], duals, note["passes"], note["random"])

@@ -206,7 +206,7 @@ class FermiClassifier(LinearScores, FairEstimator):
     def _trainer(self, problem: Problem, settings: Settings) -> Trainer:
         return Trainer(problem, settings)
 
-    def _searcher(self, settings: Settings) -> Callable[[Problem], Trainer]:
+    def _searcher(self, settings: Settings, held_out: Problem | None) -> Callable[[Problem], Trainer]:
         # All solvers minimise the same objective, and L-BFGS is the one to do so dozens of times.
         exact = replace(
             settings, solver="lbfgs", batch_size=None, max_iter=None, eta_theta="auto", eta_w="auto", radius=None,

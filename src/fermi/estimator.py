@@ -51,10 +51,11 @@ class FairEstimator(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         sensitive_features : array, Series, DataFrame or dict of columns
             One column or several. A row with a missing entry trains the loss and is left out of the fairness term.
         sample_weight : (n,) numbers, optional
-            Weighs the loss and the group statistics alike; integer weights equal repeated rows.
+            Weighs the loss and the group statistics alike; integer weights make the objective of repeated rows.
         eval_set : (X, y, sensitive), optional
-            Rows, each of weight 1, on which `max_violation` is judged, instead of rows held out of these; without
-            `max_violation`, training stops early when the objective on them no longer falls.
+            Rows, each of weight 1, on which `max_violation` is judged, instead of rows held out of these. Without
+            `max_violation`, training stops early when the objective on them no longer falls; boosted trees do so
+            where `early_stopping_rounds` is given, with `max_violation` as well.
 
         Returns
         -------
@@ -72,8 +73,9 @@ class FairEstimator(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             start = self._last_fit(problem, classes, settings)
             trainer = self._trainer(problem, settings)
             with Progress(settings.verbose > 0) as progress:
-                lam, path = choose_lam(problem, settings, self._searcher(settings), held_out, rng, progress)
-                judges = held_out if settings.max_violation is None else None
+                search = self._searcher(settings, held_out)
+                lam, path = choose_lam(problem, settings, search, held_out, rng, progress)
+                judges = self._judges(held_out, settings)
                 fit = trainer.fit(lam, rng, start, progress.record, held_out=judges, saving=True)
         self.lam_, self.lam_path_ = lam, path
         self._keep(fit, problem, classes)
@@ -107,8 +109,12 @@ class FairEstimator(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _trainer(self, problem: Problem, settings: Any) -> Any:
         """What trains this problem at any λ."""
 
-    def _searcher(self, settings: Any) -> Callable[[Problem], Trains]:
-        """What does so in the search for λ."""
+    def _judges(self, held_out: Problem | None, settings: Any) -> Problem | None:
+        """The rows that say when to stop. The fits of the search for λ do not stop early, so the last does not."""
+        return held_out if settings.max_violation is None else None
+
+    def _searcher(self, settings: Any, held_out: Problem | None) -> Callable[[Problem], Trains]:
+        """What does so in the search for λ, which `held_out` judges if it is given."""
         return lambda problem: self._trainer(problem, settings)
 
     def _last_fit(self, problem: Problem, classes: NDArray[Any], settings: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,25 @@ from fermi._kernels import Floats
 from fermi._optional import require
 from fermi.boosting._run import Run
 from fermi.boosting.objective import BoostingObjective, lightgbm_factor
+from fermi.errors import bad_argument
 from fermi.problem import Problem
 
 lightgbm = require("lightgbm", extra="boosting")
 
 # Filtered, a few rows would have no feature left, which LightGBM refuses where the objective is the user's.
 _QUIET = {"verbosity": -1, "feature_pre_filter": False}
+
+
+@functools.cache
+def _names() -> dict[str, str]:
+    """Every name of a parameter, and the one that LightGBM itself uses for it."""
+    table = lightgbm.basic._ConfigAliases._get_all_param_aliases()
+    return {alias: name for name, aliases in table.items() for alias in (name, *aliases)}
+
+
+def canonical(name: str) -> str | None:
+    """The name that LightGBM uses for a parameter of this name, or None: it would ignore it in silence."""
+    return _names().get(name)
 
 
 def make_data(problem: Problem, fair: BoostingObjective, params: dict[str, Any], reference: Any = None) -> Any:
@@ -38,23 +52,24 @@ def train(data: Any, judges: Any, run: Run, params: dict[str, Any]) -> tuple[Any
     def judge(scores: Any, rows: Any) -> tuple[str, float, bool]:
         return "fair_objective", run.judge(scores), False
 
-    booster = lightgbm.train(
-        {
-            **_QUIET,
-            **params,
-            "objective": lambda scores, rows: run.derivatives(scores, factor),
-            "num_class": 1 if m == 2 else m,
-            "metric": "none",
-        },
-        data,
-        run.rounds,
-        valid_sets=None if judges is None else [judges],
-        feval=None if judges is None else judge,
-        callbacks=[lightgbm.early_stopping(run.patience, verbose=False)] if run.patience else None,
-        keep_training_booster=True,
-    )
-    booster.eval_train(feval=lambda scores, rows: ("fair_objective", run.last(scores), False))
-    rounds = booster.best_iteration if booster.best_iteration > 0 else booster.current_iteration()
+    own = {"objective": lambda scores, rows: run.derivatives(scores, factor), "metric": "none"}
+    try:
+        booster = lightgbm.train(
+            {**_QUIET, **params, **own, "num_class": 1 if m == 2 else m},
+            data,
+            run.rounds,
+            valid_sets=None if judges is None else [judges],
+            feval=None if judges is None else judge,
+            callbacks=[lightgbm.early_stopping(run.patience, verbose=False)] if run.patience else None,
+            keep_training_booster=True,
+        )
+    except lightgbm.basic.LightGBMError as error:
+        if "num_features" not in str(error):
+            raise
+        raise bad_argument("X", "has no column that LightGBM could split", "one with two values at least") from None
+    made = booster.current_iteration()
+    booster.eval_train(feval=lambda scores, rows: ("fair_objective", run.last(scores, made), False))
+    rounds = booster.best_iteration if booster.best_iteration > 0 else made
     return _finished(booster, run.fair.start, rounds), rounds
 
 

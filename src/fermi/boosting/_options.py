@@ -6,26 +6,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fermi.boosting._engine import engine
 from fermi.errors import bad_argument
 from fermi.settings import AT_LEAST_ONE, Common, chosen, number, whole
 
 BOOSTERS = ("lightgbm", "xgboost")
 
-# What the libraries call the options that are arguments here.
+# What the libraries call the options that are arguments here; of LightGBM one of its names is enough.
 _OURS = {
-    "learning_rate": ("learning_rate", "eta", "shrinkage_rate"),
-    "n_estimators": (
-        "n_estimators", "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round", "num_rounds",
-        "nrounds", "num_boost_round", "max_iter",
-    ),
-    "early_stopping_rounds": (
-        "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
-    ),
-    "random_state": ("random_state", "seed", "random_seed"),
-    "fairness": ("objective", "objective_type", "app", "application", "loss"),
-}  # fmt: skip
+    "learning_rate": ("learning_rate", "eta"),
+    "n_estimators": ("num_iterations", "n_estimators", "num_boost_round", "num_round"),
+    "early_stopping_rounds": ("early_stopping_round", "early_stopping_rounds"),
+    "random_state": ("seed", "random_state"),
+    "fairness": ("objective",),
+}
 _OWNER = {name: argument for argument, names in _OURS.items() for name in names}
-_SET_BY_THE_ROWS = ("num_class", "num_classes", "base_score", "init_score", "boost_from_average", "linear_tree")
+
+# What would contradict the objective, or has no effect with one that is not the library's own.
+_NOT_HERE = {
+    "num_class", "base_score", "boost_from_average", "init_score", "linear_tree", "metric", "eval_metric",
+    "disable_default_eval_metric", "early_stopping_min_delta", "first_metric_only",
+    "scale_pos_weight", "is_unbalance", "pos_bagging_fraction", "neg_bagging_fraction", "categorical_feature",
+}  # fmt: skip
+# Rounds that do not add a tree to those before.
+_NO_BOOSTING = {("boosting", "dart"), ("boosting", "rf"), ("booster", "dart"), ("booster", "gblinear")}
 
 
 @dataclass(frozen=True)
@@ -52,19 +56,24 @@ class BoostingSettings(Common):
                 "learning_rate", model.learning_rate, "a number above 0, at most 1", low=0.0, high=1.0, open_low=True
             ),
             early_stopping_rounds=patience,
-            params=_params(model.booster_params),
+            params=_params(model.booster_params, chosen("booster", model.booster, BOOSTERS)),
         )
 
 
-def _params(given: Any) -> dict[str, Any]:
-    """The user's parameters for the library, without those that would contradict ours."""
+def _params(given: Any, booster: str) -> dict[str, Any]:
+    """The user's parameters for the library, without those that would contradict ours or mean nothing."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         raise bad_argument("booster_params", f"is {given!r}", "a dict of the library's parameters, or None")
-    for name in given:
-        if name in _OWNER:
-            raise bad_argument("booster_params", f"holds {name!r}", f"the argument `{_OWNER[name]}` instead")
-        if name in _SET_BY_THE_ROWS:
-            raise bad_argument("booster_params", f"holds {name!r}", "parameters that the objective does not set")
+    for name, value in given.items():
+        known = engine(booster).canonical(name) if isinstance(name, str) else None
+        if known is None:
+            raise bad_argument("booster_params", f"holds {name!r}", f"names of parameters that {booster} has")
+        if known in _OWNER:
+            raise bad_argument("booster_params", f"holds {name!r}", f"the argument `{_OWNER[known]}` instead")
+        if known in _NOT_HERE:
+            raise bad_argument("booster_params", f"holds {name!r}", "parameters that mean something to this objective")
+        if (known, value) in _NO_BOOSTING:
+            raise bad_argument("booster_params", f"has {name}={value!r}", "trees that add up round by round")
     return dict(given)

@@ -45,10 +45,11 @@ class Run:
         self._judged.append(self._judge.evaluate(scores).objective)
         return self._judged[-1]
 
-    def last(self, scores: Any) -> float:
-        """Φ after the last round."""
+    def last(self, scores: Any, made: int) -> float:
+        """Φ after the last of the rounds that were made: a library stops by itself when no split is left."""
         value = self.fair.evaluate(scores)
         self._record(value)
+        del self.history[made + 1 :]
         for entry, judged in zip(self.history[1:], self._judged, strict=False):
             entry["held_out_objective"] = judged
         return value.objective

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from fermi.boosting._engine import engine
 from fermi.boosting._options import BoostingSettings
 from fermi.boosting._run import Run
 from fermi.boosting.objective import BoostingObjective
@@ -19,11 +19,6 @@ from fermi.search import folds
 from fermi.solvers.solution import Record
 
 _HELD_OUT = 10  # one row in so many judges when to stop
-
-
-def engine(booster: str) -> Any:
-    """The side of one library: `make_data`, `train` and `raw_scores`."""
-    return import_module(f"fermi.boosting._{booster}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +36,10 @@ class BoostingFit:
 
 
 class BoostingTrainer:
-    """Fits one problem at any λ."""
+    """Fits one problem at any λ; `judges` are the rows held out of those fits that are given none."""
 
-    def __init__(self, problem: Problem, settings: BoostingSettings) -> None:
-        self.problem, self.settings = problem, settings
+    def __init__(self, problem: Problem, settings: BoostingSettings, judges: Problem | None = None) -> None:
+        self.problem, self.settings, self.judges = problem, settings, judges
         self.engine = engine(settings.booster)
         self._rows: tuple[Problem, Problem | None] | None = None
         self._data: Any = None
@@ -65,7 +60,7 @@ class BoostingTrainer:
         """
         own = self.settings
         params = {**own.params, "learning_rate": own.learning_rate, "seed": int(rng.integers(2**31 - 1))}
-        rows, judges = self._split(held_out, rng)
+        rows, judges = self._split(held_out or self.judges, rng)
         fair = self._objective(rows, lam)
         if self._data is None:  # binned once: the search for λ trains on the same rows many times
             self._data = self.engine.make_data(rows, fair, own.params)

@@ -16,12 +16,19 @@ from fermi.problem import Problem
 xgboost = require("xgboost", extra="boosting")
 
 
+def canonical(name: str) -> str | None:
+    """The name itself: XGBoost warns of those that it does not know."""
+    return name
+
+
 def make_data(problem: Problem, fair: BoostingObjective, params: dict[str, Any], reference: Any = None) -> Any:
     """The rows, binned as those of `reference` if there is one."""
+    if params.get("tree_method") in ("exact", "approx"):  # they make bins of their own, or none
+        return xgboost.DMatrix(_dense(problem.X), problem.target, enable_categorical=True)
     options = {"ref": reference, "enable_categorical": True}
     if "max_bin" in params:
         options["max_bin"] = params["max_bin"]
-    return xgboost.QuantileDMatrix(problem.X, problem.target, **options)
+    return xgboost.QuantileDMatrix(_dense(problem.X), problem.target, **options)
 
 
 def train(data: Any, judges: Any, run: Run, params: dict[str, Any]) -> tuple[Any, int]:
@@ -41,12 +48,18 @@ def train(data: Any, judges: Any, run: Run, params: dict[str, Any]) -> tuple[Any
         early_stopping_rounds=run.patience,
         verbose_eval=False,
     )
-    run.last(booster.predict(data, output_margin=True))
-    rounds = booster.best_iteration + 1 if run.patience else booster.num_boosted_rounds()
+    made = booster.num_boosted_rounds()
+    run.last(booster.predict(data, output_margin=True), made)
+    rounds = booster.best_iteration + 1 if run.patience else made
     return booster[:rounds] if run.patience else booster, rounds
 
 
 def raw_scores(booster: Any, X: Any) -> Floats:
     """(n,) of the second of two classes, else (n, m)."""
-    rows = xgboost.DMatrix(X, enable_categorical=True)
+    rows = xgboost.DMatrix(_dense(X), enable_categorical=True)
     return np.asarray(booster.predict(rows, output_margin=True), dtype=np.float64)
+
+
+def _dense(X: Any) -> Any:
+    """XGBoost takes the zeros that a sparse matrix leaves out for missing values."""
+    return X.astype(np.float32).toarray() if hasattr(X, "toarray") else X

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fermi._kernels import Floats
+from fermi.boosting._engine import engine
 from fermi.boosting._options import BoostingSettings
 from fermi.boosting._rows import read_table
-from fermi.boosting._training import BoostingFit, BoostingTrainer, engine
+from fermi.boosting._training import BoostingFit, BoostingTrainer
 from fermi.estimator import FairEstimator
 from fermi.problem import Problem
 
@@ -112,6 +114,13 @@ class FermiBoostingClassifier(FairEstimator):
 
     def _trainer(self, problem: Problem, settings: BoostingSettings) -> BoostingTrainer:
         return BoostingTrainer(problem, settings)
+
+    def _judges(self, held_out: Problem | None, settings: BoostingSettings) -> Problem | None:
+        return held_out
+
+    def _searcher(self, settings: BoostingSettings, held_out: Problem | None) -> Callable[[Problem], BoostingTrainer]:
+        judges = held_out if settings.early_stopping_rounds else None
+        return lambda problem: BoostingTrainer(problem, settings, judges)
 
     def _keep(self, fit: BoostingFit, problem: Problem, classes: NDArray[Any]) -> None:
         super()._keep(fit, problem, classes)

@@ -37,7 +37,7 @@ class BoostingObjective:
 
     Raw scores are (n,) for two classes, the logit of the second, and (n, m) for more, in both libraries. With λ = 0
     gradient and Hessian are those of the library's own log-loss, and the sums run over the rows' weights, so that all
-    other options of the booster keep their meaning.
+    other options of the booster keep their meaning. One object serves one training at a time.
 
     Attributes
     ----------
@@ -71,20 +71,20 @@ class BoostingObjective:
         return scores
 
     def lightgbm(self, scores: Any, data: Any = None) -> tuple[Floats, Floats]:
-        """Gradient and Hessian, to be the parameter `objective` of `lightgbm.train`."""
-        return self.derivatives(scores, lightgbm_factor(len(self.classes)))[1:]
+        """Gradient and Hessian, to be the parameter `objective` of `lightgbm.train` or of `LGBMClassifier`."""
+        return self.derivatives(self._scores(scores, data), lightgbm_factor(len(self.classes)))[1:]
 
     def xgboost(self, scores: Any, data: Any = None) -> tuple[Floats, Floats]:
-        """Gradient and Hessian, to be the argument `obj` of `xgboost.train`."""
-        return self.derivatives(scores, xgboost_factor(len(self.classes)))[1:]
+        """Gradient and Hessian, to be the argument `obj` of `xgboost.train`, or `objective` of `XGBClassifier`."""
+        return self.derivatives(self._scores(scores, data), xgboost_factor(len(self.classes)))[1:]
 
     def lightgbm_metric(self, scores: Any, data: Any = None) -> tuple[str, float, bool]:
         """Φ of these rows, to be the argument `feval` of `lightgbm.train`."""
-        return "fair_objective", self.evaluate(scores).objective, False
+        return "fair_objective", self.evaluate(self._scores(scores, data)).objective, False
 
     def xgboost_metric(self, scores: Any, data: Any = None) -> tuple[str, float]:
         """Φ of these rows, to be the argument `custom_metric` of `xgboost.train`."""
-        return "fair_objective", self.evaluate(scores).objective
+        return "fair_objective", self.evaluate(self._scores(scores, data)).objective
 
     def evaluate(self, scores: Any) -> Value:
         """Mean loss, ERMI and Φ at these scores."""
@@ -131,14 +131,34 @@ class BoostingObjective:
         # No BLAS here: its threads would go on waiting for work while the booster's own threads want the cores.
         return z, float((weight * (np.log(total) + top)).sum()) - own
 
+    def _scores(self, first: Any, second: Any) -> Any:
+        """The scores, whichever way round they come, if what comes with them is about these rows.
+
+        The libraries' `train` passes scores and data set, their scikit-learn classes labels and scores.
+        """
+        if second is None:
+            return first
+        if hasattr(second, "get_label"):
+            scores, labels, weight = first, second.get_label(), second.get_weight()
+        else:
+            scores, labels, weight = second, first, None
+        if labels is not None and len(labels) and not np.array_equal(labels, self.target):
+            raise bad_argument(
+                "data", "has other labels than `target` of the objective", "its own rows: others need one of their own"
+            )
+        if weight is not None and len(weight) and not np.allclose(weight / np.sum(weight), self._fair.weight):
+            raise bad_argument("data", "has weights of its own", "none, since `sample_weight` of the objective counts")
+        return scores
+
     def _checked(self, scores: Any) -> Floats:
-        """The scores, if they are of these rows."""
+        """The scores, if there is one for each row, or one for each row and class."""
         found, n, m = np.asarray(scores, dtype=np.float64), len(self.target), len(self.classes)
         expected = (n,) if m == 2 else (n, m)
         if found.shape != expected:
             raise bad_argument(
-                "scores", f"has the shape {found.shape}", f"{expected}: other rows need an `objective` of their own"
-            )
+                "scores", f"has the shape {found.shape}",
+                f"{expected}: {n} rows of {m} classes (`num_class` is the library's own)",
+            )  # fmt: skip
         return found
 
 
@@ -208,6 +228,8 @@ def objective(
         codes, known = read_target(labels)
     else:
         known = natural_labels(read_labels(classes, "classes"))
+        if len(known) < 2:
+            raise bad_argument("classes", f"holds one class only, {known[0]!r}", "at least two classes")
         codes = known_target(labels, known.tolist(), "target")
     problem = read_problem(
         Source(None, target, sensitive, sample_weight), np.empty((len(codes), 0)), labels, codes, known.tolist(), None,

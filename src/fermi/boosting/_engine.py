@@ -1,0 +1,11 @@
+"""The libraries, each behind one file."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def engine(booster: str) -> Any:
+    """The side of one library: `make_data`, `train`, `raw_scores`, and `canonical` names of its parameters."""
+    return import_module(f"fermi.boosting._{booster}")

@@ -141,6 +141,20 @@ def test_every_method_says_what_it_is(name: str) -> None:
             fitted(name, strength, method.capabilities.notions[0])  # type: ignore[arg-type]
 
 
+def test_rows_with_an_unknown_group_are_left_out_where_a_method_cannot_use_them() -> None:
+    rows = data()
+    known = np.arange(len(rows.X_train)) % 2 == 0
+    groups = rows.s_train.squeeze().astype(object).where(known, None)
+    some = baselines.make("reweighing").fit(
+        rows.X_train[known], rows.y_train[known], sensitive_features=rows.s_train[known]
+    )
+    all_of_them = baselines.make("reweighing").fit(rows.X_train, rows.y_train, sensitive_features=groups)
+    assert np.array_equal(some.predict_proba(rows.X_test), all_of_them.predict_proba(rows.X_test))
+    groups = groups.where(rows.y_train != rows.y_train.iloc[0], None)
+    with pytest.raises(fermi.FermiError, match="`sensitive_features` is unknown in all rows of a class"):
+        baselines.make("reweighing").fit(rows.X_train, rows.y_train, sensitive_features=groups)
+
+
 def test_unknown_names_and_options() -> None:
     with pytest.raises(fermi.FermiError, match="`name` is 'zaphar'; expected one of"):
         baselines.make("zaphar")

@@ -183,7 +183,11 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self._refuse(len(self.classes_), len(groups.labels))
         sizes = (problem.n_classes, len(groups.labels), problem.n_conditions)
         rows = Rows(problem.X, target, groups.codes, problem.conditions, *sizes)
-        return rows if self.capabilities.unknown_attribute else rows.take(groups.codes >= 0)
+        if not self.capabilities.unknown_attribute:
+            rows = rows.take(groups.codes >= 0)
+            if len(np.unique(rows.y)) < rows.n_classes:
+                raise bad_argument("sensitive_features", "is unknown in all rows of a class", "some known groups there")
+        return rows
 
     def _refuse(self, n_classes: int, n_groups: int) -> None:
         can = self.capabilities
@@ -207,6 +211,12 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 f"the groups of the new rows, without which {self._name} cannot predict",
             )
         codes = self._groups.transform(sensitive_features)
+        if (codes < 0).any():
+            raise bad_argument(
+                "sensitive_features",
+                "has missing entries",
+                f"a group in every row, without which {self._name} cannot predict",
+            )
         if len(codes) != matrix.shape[0]:
             raise bad_argument("sensitive_features", f"has {len(codes)} rows", f"{matrix.shape[0]}, as many as `X`")
         return matrix, codes

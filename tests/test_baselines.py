@@ -144,7 +144,7 @@ def test_every_method_says_what_it_is(name: str) -> None:
 def test_rows_with_an_unknown_group_are_left_out_where_a_method_cannot_use_them() -> None:
     rows = data()
     known = np.arange(len(rows.X_train)) % 2 == 0
-    groups = rows.s_train.squeeze().astype(object).where(known, None)
+    groups: Any = rows.s_train.iloc[:, 0].astype(object).where(known, None)
     some = baselines.make("reweighing").fit(
         rows.X_train[known], rows.y_train[known], sensitive_features=rows.s_train[known]
     )

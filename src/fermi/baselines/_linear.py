@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.sparse import csr_array
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 from fermi._kernels import Floats, Ints
+from fermi.baselines._protocol import Rows
 
 L2 = 1e-4  # as FermiClassifier, so that without mitigation all linear methods are one model
 
@@ -21,6 +23,11 @@ Penalty = Callable[[Floats], tuple[float, Floats]]
 def logistic_regression(n: int) -> LogisticRegression:
     """Scikit-learn's, with the penalty of `FermiClassifier` on the mean loss of n rows."""
     return LogisticRegression(C=1.0 / (L2 * n), max_iter=2000)
+
+
+def dense(X: Any) -> Any:
+    """Features as an array, for what takes no sparse ones."""
+    return X.toarray() if hasattr(X, "toarray") else X
 
 
 class LinearModel:
@@ -63,3 +70,30 @@ def minimise(
     found = minimize(value_and_gradient, first.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter})
     theta = found.x.reshape(d + 1, n_classes)
     return LinearModel(theta[:-1], theta[-1])
+
+
+def binary_model(weights: Floats, intercept: float) -> LinearModel:
+    """Two classes: the logits 0 and X @ weights + intercept."""
+    return LinearModel(np.stack([np.zeros_like(weights), weights], axis=1), np.array([0.0, intercept]))
+
+
+def mixture(plain: Floats, mitigated: Floats, share: float) -> Floats:
+    """The law of a label that is mitigated with probability `share`, and the plain model's most probable otherwise."""
+    certain = np.eye(plain.shape[1])[plain.argmax(axis=1)]
+    return np.asarray((1.0 - share) * certain + share * mitigated)
+
+
+def group_deviations(rows: Rows) -> tuple[Floats, Floats]:
+    """Within each condition, the groups' shares and how far their mean features are from the mean of all.
+
+    Conditions × groups and conditions × groups × features; a group without rows in a condition is at its mean.
+    """
+    shape, counted = (rows.n_conditions, rows.n_groups), np.flatnonzero(rows.cells >= 0)
+    member = csr_array((np.ones(len(counted)), (rows.cells[counted], counted)), (shape[0] * shape[1], len(rows.y)))
+    sums = member @ rows.X
+    totals = np.asarray(sums.toarray() if hasattr(sums, "toarray") else sums).reshape(*shape, -1)
+    counts: Floats = np.bincount(rows.cells[counted], minlength=shape[0] * shape[1]).reshape(shape).astype(float)
+    n = counts.sum(axis=1, keepdims=True)
+    middle = (totals.sum(axis=1) / n)[:, None]
+    means = np.where(counts[..., None] > 0, totals / np.maximum(counts, 1.0)[..., None], middle)
+    return counts / n, means - middle

@@ -1,0 +1,34 @@
+"""The naive trade: logistic regression whose label is replaced by the majority label with probability `strength`.
+
+A constant label is fair by every notion, so every gap shrinks by the factor 1 − strength, and the error rises on a
+straight line to that of the constant label. What lies above this line is no use to anyone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fermi._kernels import Floats, Ints
+from fermi.baselines._linear import logistic_regression, mixture
+from fermi.baselines._protocol import Baseline, Capabilities, Rows
+
+
+class Naive(Baseline):
+    """The plain label or, with probability `strength`, the majority's."""
+
+    capabilities = Capabilities(
+        nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, unknown_attribute=True, has_knob=False
+    )
+
+    def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
+        self.model_ = logistic_regression(len(rows.y)).fit(rows.X, rows.y)
+        self.share_ = strength
+        self.majority_: Floats = np.eye(rows.n_classes)[np.bincount(rows.y, minlength=rows.n_classes).argmax()]
+
+    def _proba(self, X: Any, s: Ints | None) -> Floats:
+        return mixture(self.model_.predict_proba(X), self.majority_, self.share_)
+
+    def _labels(self, X: Any, s: Ints | None) -> Ints:
+        return self._drawn(self._proba(X, s))

@@ -1,0 +1,46 @@
+"""Equality of opportunity by post-processing (Hardt, Price and Srebro 2016), as fairlearn implements it.
+
+Each group gets thresholds of its own on the scores of logistic regression, drawn at random where one threshold cannot
+meet the notion exactly; they maximise the accuracy. The method is exact, without a knob: `strength` is the probability
+with which a row gets the mitigated label rather than the plain one. A row of an unknown group keeps the plain one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fermi._kernels import Floats, Ints
+from fermi._optional import require
+from fermi.baselines._fairlearn import constraint, refuse_uniform_groups
+from fermi.baselines._linear import dense, logistic_regression, mixture
+from fermi.baselines._protocol import Baseline, Capabilities, Rows
+
+
+class Hardt(Baseline):
+    """Thresholds per group on the scores of logistic regression."""
+
+    capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True, needs_attribute=True, has_knob=False)
+
+    def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
+        refuse_uniform_groups(rows, self.groups_)
+        fairlearn = require("fairlearn.postprocessing", extra="baselines")
+        X = dense(rows.X)
+        self.model_ = logistic_regression(len(rows.y)).fit(X, rows.y)
+        self.thresholds_ = fairlearn.ThresholdOptimizer(
+            estimator=self.model_, constraints=constraint(rows), prefit=True, predict_method="predict_proba"
+        ).fit(X, rows.y, sensitive_features=rows.s)
+        self.share_ = strength
+
+    def _proba(self, X: Any, s: Ints | None) -> Floats:
+        X, s = dense(X), np.asarray(s)
+        plain = self.model_.predict_proba(X)
+        mitigated = np.eye(2)[plain.argmax(axis=1)]
+        known = s >= 0
+        if known.any():
+            mitigated[known] = self.thresholds_._pmf_predict(X[known], sensitive_features=s[known])
+        return mixture(plain, mitigated, self.share_)
+
+    def _labels(self, X: Any, s: Ints | None) -> Ints:
+        return self._drawn(self._proba(X, s))

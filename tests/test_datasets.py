@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,10 +19,11 @@ from sklearn.linear_model import LogisticRegression
 
 import fermi
 from fermi import FermiError, datasets
-from fermi.datasets import Dataset, _files, adult
+from fermi.datasets import Dataset, _files
 from fermi.datasets._files import RemoteFile, home
 from fermi.errors import DataError
 
+Publish = Callable[[str, Mapping[str, bytes]], Path]
 CONTENT = b"some rows\n" * 50_000
 
 
@@ -135,6 +137,39 @@ def test_a_damaged_file_is_noticed_and_kept(publisher: str, tmp_path: Path) -> N
     assert path.read_bytes() == b"damaged"
 
 
+def test_a_packed_file_is_known_by_what_is_in_it(tmp_path: Path) -> None:
+    file = RemoteFile("toy/rows.gz", "http://127.0.0.1:9/rows.gz", hashlib.sha256(CONTENT).hexdigest())
+    path = tmp_path / "toy" / "rows.gz"
+    path.parent.mkdir()
+    for level in (1, 9):  # two programs, two files, one content
+        path.write_bytes(gzip.compress(CONTENT, level))
+        assert file.locate(tmp_path) == path
+    whole = path.read_bytes()
+    for damaged in (gzip.compress(b"other rows"), b"not packed", whole[:-200], whole[:50] + b"x" + whole[51:], b""):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=r"rows\.gz is not the file that .* ships .*move it away"):
+            file.locate(tmp_path)
+
+
+def test_a_file_without_a_known_checksum_is_downloaded_whole_and_kept(
+    publisher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = RemoteFile("toy/rows.csv", f"{publisher}/rows.csv", None)
+    path = file.locate(tmp_path)
+    assert path.read_bytes() == CONTENT
+    path.write_bytes(b"a newer version")
+    assert file.locate(tmp_path).read_bytes() == b"a newer version"
+    path.unlink()
+
+    def half(handler: SimpleHTTPRequestHandler, source: Any, output: Any) -> None:
+        output.write(CONTENT[: len(CONTENT) // 2])
+
+    monkeypatch.setattr(QuietHandler, "copyfile", half)
+    with pytest.raises(DataError, match=r"Could not download .*IncompleteRead.*put the file at"):
+        file.locate(tmp_path)
+    assert list(path.parent.iterdir()) == []
+
+
 def test_the_folder_is_the_argument_then_the_variable_then_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FERMI_DATA", "/somewhere")
     assert home("/given") == Path("/given")
@@ -169,20 +204,14 @@ ADULT_TEST = """\
 """
 
 
-def small_adult(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Dataset:
+def small_adult(publish: Publish, **options: Any) -> Dataset:
     """Adult from rows written for this test, in the publisher's format."""
-    files = []
-    for file, text in zip(adult.FILES, (ADULT_TRAIN, ADULT_TEST), strict=True):
-        path = folder / file.path
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-        files.append(RemoteFile(file.path, file.url, hashlib.sha256(text.encode()).hexdigest()))
-    monkeypatch.setattr(adult, "FILES", tuple(files))
-    return datasets.load("adult", data_home=folder, **options)
+    home = publish("adult", {"adult.data": ADULT_TRAIN.encode(), "adult.test": ADULT_TEST.encode()})
+    return datasets.load("adult", data_home=home, **options)
 
 
-def test_adult_reads_the_publisher_s_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = small_adult(tmp_path, monkeypatch)
+def test_adult_reads_the_publisher_s_format(publish: Publish) -> None:
+    data = small_adult(publish)
     assert (len(data.X_train), len(data.X_test)) == (2, 1)
     assert data.y_train.tolist() == ["<=50K", ">50K"]
     assert data.y_test.tolist() == ["<=50K"]
@@ -193,14 +222,14 @@ def test_adult_reads_the_publisher_s_format(tmp_path: Path, monkeypatch: pytest.
     assert data.X_train.dtypes.equals(data.X_test.dtypes)
 
 
-def test_adult_s_sensitive_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    both = small_adult(tmp_path, monkeypatch, sensitive=["sex", "race"], include_sensitive=False)
+def test_adult_s_sensitive_columns(publish: Publish) -> None:
+    both = small_adult(publish, sensitive=["sex", "race"], include_sensitive=False)
     assert list(both.s_train.columns) == ["sex", "race"]
     assert not {"sex", "race"} & set(both.X_train.columns)
-    race = small_adult(tmp_path, monkeypatch, sensitive="race")
+    race = small_adult(publish, sensitive="race")
     assert {"sex", "race"} <= set(race.X_train.columns)
     with pytest.raises(FermiError, match="`sensitive` is 'age'; expected one or both of 'sex', 'race'"):
-        small_adult(tmp_path, monkeypatch, sensitive="age")
+        small_adult(publish, sensitive="age")
 
 
 def test_adult_itself(adult_home: Path) -> None:

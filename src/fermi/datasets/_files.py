@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import shutil
 import sys
 import tempfile
 import urllib.request
+import zlib
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException, HTTPResponse, IncompleteRead
 from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError
@@ -21,23 +23,27 @@ _TIMEOUT = 30.0  # seconds without a byte
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file as its publisher ships it; `path` is where it lies below the data folder."""
+    """A file as its publisher ships it; `path` is where it lies below the data folder.
+
+    `sha256` is that of the contents: a ``.gz`` packed by another program holds the same data. It is None where it is
+    not known; the address then names a commit, which cannot change.
+    """
 
     path: str
     url: str
-    sha256: str
+    sha256: str | None
 
     def locate(self, data_home: str | Path | None = None) -> Path:
         """The verified file on disk, downloaded if it is not there."""
         target = home(data_home) / self.path
         try:
-            digest = _digest(target)
+            digest = _digest(target, packed=target.suffix == ".gz")
         except FileNotFoundError:
             self._download(target)
             return target
         except (OSError, ValueError) as error:
             raise DataError(f"Could not read {target} ({getattr(error, 'strerror', error)}).") from error
-        if digest != self.sha256:
+        if self.sha256 is not None and digest != self.sha256:
             raise DataError(
                 f"{target} is not the file that {self.url} ships (its SHA-256 differs): "
                 "move it away to have it downloaded again."
@@ -58,7 +64,7 @@ class RemoteFile:
                 part = Path(out.name)
                 with urllib.request.urlopen(self.url, timeout=_TIMEOUT) as response:
                     _copy(response, out, target.name)
-            if _digest(part) != self.sha256:
+            if self.sha256 is not None and _digest(part, packed=target.suffix == ".gz") != self.sha256:
                 raise DataError(f"{self.url} did not send the expected file (its SHA-256 differs): {advice}.")
             part.chmod(0o644)
             part.replace(target)
@@ -98,14 +104,23 @@ def _copy(response: HTTPResponse, out: IO[bytes], name: str) -> None:
     from rich.progress import wrap_file
 
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if console.is_terminal:
+        size = int(response.headers["Content-Length"] or 0)
+        with wrap_file(response, size, description=name, console=console) as shown:
+            shutil.copyfileobj(shown, out)
+    else:
         shutil.copyfileobj(response, out)
-        return
-    size = int(response.headers["Content-Length"] or 0)
-    with wrap_file(response, size, description=name, console=console) as shown:
-        shutil.copyfileobj(shown, out)
+    if response.length:  # bytes that were announced and did not come
+        raise IncompleteRead(b"", response.length)
 
 
-def _digest(path: Path) -> str:
+def _digest(path: Path, *, packed: bool) -> str:
+    """The SHA-256 of a file's contents, unpacked if they are `packed`; none that matches if that fails."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        if not packed:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        try:
+            with gzip.open(file) as unpacked:
+                return hashlib.file_digest(unpacked, "sha256").hexdigest()
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            return "damaged"

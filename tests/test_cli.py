@@ -95,12 +95,20 @@ def test_data_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert main(["data", "list", "--json"]) == 0
     listing = json.loads(capsys.readouterr().out)
     assert listing["data_home"] == str(tmp_path)
-    assert [(d["name"], d["files"], d["files_here"]) for d in listing["datasets"]] >= [
+    assert [(d["name"], d["files"], d["files_here"]) for d in listing["datasets"]] == [
         ("adult", 2, 0),
+        ("communities", 1, 0),
+        ("compas", 1, 0),
+        ("german", 1, 0),
         ("synthetic", 0, 0),
     ]
+    (tmp_path / "adult").mkdir()
+    (tmp_path / "adult" / "adult.test").touch()
     assert main(["data", "list"]) == 0
-    assert "0 of 2 here" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "1 of 2 here" in shown
+    assert "0 of 1 here" in shown
+    assert all(dataset["summary"].split()[0] in shown for dataset in listing["datasets"])
 
 
 def test_data_fetch_prints_the_files(adult_home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from fermi.datasets._dataset import Dataset
 from fermi.datasets._files import RemoteFile
-from fermi.errors import bad_argument, listed
+from fermi.datasets._tables import sensitive_columns, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,18 +57,11 @@ def load(
     include_sensitive : bool
         Whether they stay among the features.
     """
-    chosen = [sensitive] if isinstance(sensitive, str) else list(sensitive)
-    if not chosen or len(set(chosen)) != len(chosen) or not set(chosen) <= set(_SENSITIVE):
-        raise bad_argument("sensitive", f"is {sensitive!r}", f"one or both of {listed(_SENSITIVE)}")
+    chosen = sensitive_columns(sensitive, _SENSITIVE)
     train, test = (_read(file.locate(data_home)) for file in FILES)
-    for name in train.columns[train.dtypes == "category"]:
-        test[name] = test[name].cat.set_categories(train[name].cat.categories)
-    dropped = ["income"] if include_sensitive else ["income", *chosen]
-    return Dataset(
-        "adult",
-        train.drop(columns=dropped), train["income"].astype(str), train[chosen],
-        test.drop(columns=dropped), test["income"].astype(str), test[chosen],
-        note=__doc__ or "",
+    return table(
+        "adult", train, test,
+        target="income", sensitive=chosen, include_sensitive=include_sensitive, note=__doc__ or "",
     )  # fmt: skip
 
 
@@ -78,5 +71,4 @@ def _read(path: Path) -> pd.DataFrame:
     # The test file opens with a comment and ends its labels with a full stop.
     frame = pd.read_csv(path, names=_COLUMNS, skipinitialspace=True, na_values="?", comment="|", skip_blank_lines=True)
     frame["income"] = frame["income"].str.rstrip(".")
-    text = frame.columns.drop(frame.select_dtypes("number").columns)
-    return frame.astype(dict.fromkeys(text, "category"))
+    return frame

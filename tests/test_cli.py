@@ -97,6 +97,7 @@ def test_data_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert listing["data_home"] == str(tmp_path)
     assert [(d["name"], d["files"], d["files_here"]) for d in listing["datasets"]] == [
         ("adult", 2, 0),
+        ("color_mnist", 4, 0),
         ("communities", 1, 0),
         ("compas", 1, 0),
         ("german", 1, 0),
@@ -107,7 +108,7 @@ def test_data_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert main(["data", "list"]) == 0
     shown = capsys.readouterr().out
     assert "1 of 2 here" in shown
-    assert "0 of 1 here" in shown
+    assert "0 of 4 here" in shown
     assert all(dataset["summary"].split()[0] in shown for dataset in listing["datasets"])
 
 

@@ -102,6 +102,8 @@ def test_data_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
         ("compas", 1, 0),
         ("german", 1, 0),
         ("synthetic", 0, 0),
+        ("toxic", 3, 0),
+        ("toxic_madlibs", 1, 0),
     ]
     (tmp_path / "adult").mkdir()
     (tmp_path / "adult" / "adult.test").touch()

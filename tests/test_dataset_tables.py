@@ -145,7 +145,7 @@ def test_categories_come_from_training_rows(home_of: Home, publish: Publish) -> 
     assert numeric.X_test.loc[strange].filter(like="housing=").sum() == 0
 
 
-@pytest.mark.parametrize("name", ["german", "compas", "communities"])
+@pytest.mark.parametrize("name", ["german", "compas", "communities", "toxic_madlibs"])
 def test_the_seed_is_the_split(home_of: Home, name: str) -> None:
     home = home_of(name)
     parts = [datasets.load(name, data_home=home, random_state=seed).X_test.index for seed in (0, 0, *range(1, 10))]

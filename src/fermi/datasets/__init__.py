@@ -13,10 +13,11 @@ from types import ModuleType
 from typing import Any
 
 from fermi.datasets._dataset import Dataset
+from fermi.datasets._text import Vocabulary
 from fermi.datasets.synthetic import synthetic
 from fermi.errors import bad_argument, listed
 
-__all__ = ["Dataset", "find", "load", "names", "synthetic"]
+__all__ = ["Dataset", "Vocabulary", "find", "load", "names", "synthetic"]
 
 
 def names() -> list[str]:

@@ -1,0 +1,62 @@
+"""Templated comments: made-up sentences that are toxic or not whatever group they name.
+
+76,564 sentences such as an identity with a kind or a rude adjective, by Dixon et al. (2018), who measure with them
+whether a model takes the name of a group for toxicity; with no official split. Known problems: half of the sentences
+of every group are toxic by construction, and one adjective or verb settles it; 94% follow one template; the same
+sentence about another group may be on the other side of a random split. `religion` is the group whose term a sentence
+holds, Christians against Muslims and Jews as in the paper; all others are unknown. Sensitive columns are not among the
+features, but the terms are in the text unless `include_sensitive=False`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fermi.datasets._files import RemoteFile
+from fermi.datasets._tables import TEST_SIZE, split
+from fermi.datasets._text import TextDataset, check_religions, religion, text_dataset
+
+FILES = (
+    RemoteFile(
+        "toxic/bias_madlibs_77k.csv",
+        "https://raw.githubusercontent.com/conversationai/unintended-ml-bias-analysis/"
+        "ff0f436f0c3bf336702f80644b935b9bcc296cb4/unintended_ml_bias/eval_datasets/bias_madlibs_77k.csv",
+        "aac542254cf158415ec74623d54fa76176f26a7e7d8ef20788e1748a05ba5b4c",
+    ),
+)
+
+
+def load(
+    *,
+    data_home: str | Path | None = None,
+    religions: str = "two",
+    include_sensitive: bool = True,
+    test_size: float = TEST_SIZE,
+    random_state: Any = 0,
+) -> TextDataset:
+    """Load the templated comments. The label is 1 for toxic.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        The folder that holds ``toxic/bias_madlibs_77k.csv``.
+    religions : "two" or "three"
+        Whether Muslims and Jews are one group.
+    include_sensitive : bool
+        Whether the words that name a religion stay in the text.
+    test_size : float
+        The share of test rows. The split is stratified by label and the three religions.
+    random_state : int, Generator or RandomState, optional
+        Another seed gives another split.
+    """
+    import pandas as pd
+
+    check_religions(religions)
+    raw = pd.read_csv(FILES[0].locate(data_home), keep_default_na=False)
+    frame = pd.DataFrame({"comment": raw["Text"], "is_toxic": raw["Label"].eq("BAD").astype(int)})
+    frame["religion"] = religion(frame["comment"], "three")
+    train, test = split(frame, ["is_toxic", "religion"], test_size, random_state)
+    return text_dataset(
+        "toxic_madlibs", train, test, religions=religions, include_sensitive=include_sensitive, note=__doc__ or ""
+    )

@@ -164,3 +164,48 @@ def test_unknown_names_and_options() -> None:
         fitted("reweighing", 0.5, "equalized_odds")
     with pytest.raises(fermi.FermiError, match="`sensitive_features` is None; expected the groups"):
         baselines.make("none").fit(data().X_train, data().y_train, sensitive_features=None)
+
+
+def test_thresholds_of_inferred_groups_need_no_attribute() -> None:
+    method = baselines.find("oxonfair")
+    assert method.capabilities.needs_attribute
+    gaps = []
+    for strength in (0.0, 1.0):
+        model = baselines.make("oxonfair", strength, random_state=0, groups="inferred")
+        assert not clone(model).capabilities.needs_attribute
+        model.fit(data().X_train, data().y_train, sensitive_features=data().s_train)
+        gaps.append(violation(model, "demographic_parity"))
+    assert gaps[1] < 0.5 * gaps[0]
+    assert clone(model).set_params(groups="true").capabilities.needs_attribute
+    with pytest.raises(fermi.FermiError, match="`groups` is 'guessed'; expected one of 'true', 'inferred'"):
+        model.set_params(groups="guessed").fit(data().X_train, data().y_train, sensitive_features=data().s_train)
+
+
+def test_thresholds_of_many_groups_are_found_in_little_memory() -> None:
+    rows = data(2, 6)
+    model = fitted("oxonfair", 1.0, "demographic_parity", rows)
+    plain = fitted("oxonfair", 0.0, "demographic_parity", rows)
+    gaps = [fermi.parity_difference(predicted(m, rows), rows.s_test) for m in (plain, model)]
+    assert gaps[1] < 0.5 * gaps[0]
+
+
+def test_fair_trees_take_tables_as_they_are() -> None:
+    table = synthetic(1000, bias=0.9, rated=False)
+    assert "category" in table.X_train.dtypes.astype(str).tolist()
+    unknown = table.s_train.copy()
+    unknown.iloc[:100] = None
+    for booster in ("lightgbm", "xgboost"):
+        model = baselines.make("fermi_boosting", 0.5, random_state=0, booster=booster, n_estimators=20)
+        model.fit(table.X_train, table.y_train, sensitive_features=unknown)
+        assert model.predict(table.X_test).shape == (500,)
+
+
+@pytest.mark.parametrize(("advantaged", "words"), [(0, "FPR"), (1, "FNR"), ([0, 1], "FPR,FNR")])
+def test_fairgbm_compares_groups_within_the_advantaged_class(advantaged: Any, words: str) -> None:
+    notion = fermi.EqualOpportunity(advantaged)
+    model: Any = fitted("fairgbm", 0.5, notion)  # type: ignore[arg-type]
+    assert model.model_.params["constraint_type"] == words
+    with pytest.raises(fermi.FermiError, match="`booster_params` holds 'constraint_type'; expected parameters that"):
+        clone(model).set_params(booster_params={"constraint_type": "FPR"}).fit(
+            data().X_train, data().y_train, sensitive_features=data().s_train
+        )

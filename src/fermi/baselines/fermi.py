@@ -63,13 +63,13 @@ class Fermi(Baseline):
         return read_rows(self, X, y, reset=reset)
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
-        groups = _or_none(rows.s)
+        groups = or_none(rows.s)
         self.model_ = self._model(rows, geometric(strength, *_LAM), rng)
         self.model_.fit(rows.X, rows.y, sensitive_features=groups)
 
     def _model(self, rows: Rows, lam: float, rng: np.random.Generator) -> Any:
         # The conditions are coded already, whatever the notion was.
-        notion = ConditionalParity(_or_none(rows.z))
+        notion = ConditionalParity(or_none(rows.z))
         given = {"random_state": rng, **(self.options or {})}
         if self.batch_size is not None:
             given["batch_size"] = self.batch_size
@@ -87,6 +87,6 @@ class Fermi(Baseline):
         return np.asarray(self.model_.predict_proba(X))
 
 
-def _or_none(codes: Ints) -> list[int | None]:
+def or_none(codes: Ints) -> list[int | None]:
     """Codes as labels, None where unknown."""
     return [None if code < 0 else code for code in codes.tolist()]

@@ -56,11 +56,11 @@ class BoostingSettings(Common):
                 "learning_rate", model.learning_rate, "a number above 0, at most 1", low=0.0, high=1.0, open_low=True
             ),
             early_stopping_rounds=patience,
-            params=_params(model.booster_params, chosen("booster", model.booster, BOOSTERS)),
+            params=read_params(model.booster_params, chosen("booster", model.booster, BOOSTERS)),
         )
 
 
-def _params(given: Any, booster: str) -> dict[str, Any]:
+def read_params(given: Any, booster: str) -> dict[str, Any]:
     """The user's parameters for the library, without those that would contradict ours or mean nothing."""
     if given is None:
         return {}

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fermi import ermi
+from fermi import baselines, ermi
 from fermi.cli import main
-from fermi.cli.bench import _ratios
+from fermi.cli.bench import _ratios, load
 from fermi.datasets import synthetic
+from fermi.errors import MissingExtraError
 
 
 def fermi(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -68,7 +69,10 @@ def test_another_seed_gives_another_sample(capsys: pytest.CaptureFixture[str]) -
         (["demo", "--sed", "1"], "No such option: --sed"),
         (["demo", "--seed", "x"], "Invalid value for '--seed'"),
         (["demo", "--seed", "-1"], "`seed` is -1; expected a whole number of at least 0."),
-        (["bench", "nothing"], "`name` is 'nothing'; expected one of 'boosting', 'convergence', "),
+        (["bench", "nothing"], "`name` is 'nothing'; expected one of 'baselines', 'boosting', "),
+        (["bench", "measures", "--quick"], "The benchmark 'measures' takes no option --quick."),
+        (["bench", "torch", "--dataset", "adult"], "The benchmark 'torch' takes no option --dataset."),
+        (["bench", "baselines", "--dataset", "adlut"], "`name` is 'adlut'; expected one of 'adult', "),
         (["data", "fetch", "adlut"], "`name` is 'adlut'; expected one of 'adult', "),
         (["data", "fetch"], "Missing argument '"),
     ],
@@ -177,3 +181,49 @@ def test_a_benchmark_may_make_and_show_its_own_cases(
     assert json.loads(kept)["cases"] == [{"case": "λ", "excess": 0.25}]
     assert main(["bench", "toy", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cases"] == json.loads(kept)["cases"]
+
+
+def test_a_benchmark_may_take_a_data_set_and_be_quick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "bench_toy.py").write_text(
+        "def measure(dataset='adult', quick=False): return [dataset, quick]\ndef show(cases): print(*cases)\n"
+    )
+    monkeypatch.setattr("fermi.cli.bench._folder", lambda: tmp_path)
+    assert main(["bench", "toy"]) == 0
+    assert main(["bench", "toy", "--quick"]) == 0
+    assert main(["bench", "toy", "--quick", "--dataset", "german"]) == 0
+    assert capsys.readouterr().out == "adult False\nadult True\ngerman True\n"
+    kept = {path.name for path in (tmp_path / "results").iterdir()}
+    assert kept == {"toy.json", "toy-quick.json", "toy-german-quick.json"}  # a quick run does not undo a long one
+
+
+def test_the_baselines_are_compared_and_one_that_fails_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = load(Path(__file__).parents[1] / "benchmarks" / "bench_baselines.py")
+    none, find = baselines.find("none"), baselines.find
+
+    class Failing(none):  # type: ignore[misc, valid-type]
+        def _fit(self, *arguments: object) -> None:
+            raise ValueError("no luck\nat all")
+
+    def found(name: str) -> object:
+        if name == "lost":
+            raise MissingExtraError("This needs `lost`.")
+        return Failing if name == "failing" else find(name)
+
+    monkeypatch.setattr(baselines, "available", lambda: ["failing", "lost", "oxonfair", "fairgbm"])
+    monkeypatch.setattr(baselines, "find", found)
+    cases = bench.measure("synthetic", quick=True)
+    assert [case["method"] for case in cases] == (
+        ["failing"] * 3 + ["lost"] + ["oxonfair"] * 3 + ["oxonfair inferred"] * 3 + ["fairgbm"] * 3
+    )
+    assert [case.get("failed") for case in cases[:4]] == ["ValueError: no luck"] * 3 + ["This needs `lost`."]
+    assert {case["notion"] for case in cases[-3:]} == {"equalized_odds"}
+    assert all(0 < case["error"] < 0.5 and 0 <= case["violation"] < 1 for case in cases[4:])
+    bench.show(cases)
+    shown = capsys.readouterr().out
+    assert "oxonfair* " in shown
+    assert "oxonfair inferred " in shown

@@ -56,12 +56,14 @@ def demo(
 @app.command()
 def bench(
     name: Annotated[str, typer.Argument(help="Which benchmark: a file benchmarks/bench_NAME.py of the checkout.")],
+    dataset: Annotated[str | None, typer.Option(help="The data set, where the benchmark takes one.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and settings, where it can.")] = False,
     json: Json = False,
 ) -> None:
     """Measure fermi against a named peer in the same run, and print how they compare."""
     from fermi.cli.bench import run
 
-    run(name, as_json=json)
+    run(name, as_json=json, dataset=dataset, quick=quick)
 
 
 @data_app.command("list")

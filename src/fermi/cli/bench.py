@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import json
 import os
 import platform
@@ -18,11 +19,11 @@ from fermi._optional import require
 from fermi.errors import FermiError, bad_argument, listed
 
 
-def run(name: str, *, as_json: bool) -> None:
+def run(name: str, *, as_json: bool, dataset: str | None = None, quick: bool = False) -> None:
     """Run benchmarks/bench_NAME.py and keep what it finds in benchmarks/results/NAME.json.
 
     A file with a function `measure` makes its cases itself, and its `show` prints them. Others are timed by
-    pytest-benchmark.
+    pytest-benchmark. `dataset` and `quick` go to a `measure` that takes them, and into the name of what is kept.
     """
     folder = _folder()
     script = folder / f"bench_{name}.py"
@@ -32,9 +33,15 @@ def run(name: str, *, as_json: bool) -> None:
     require("pytest_benchmark", extra="dev")
     module = load(script)
     own = hasattr(module, "measure")
-    result = {"machine": _machine(), "cases": module.measure() if own else _ratios(_measure(script))}
+    options: dict[str, Any] = ({"dataset": dataset} if dataset else {}) | ({"quick": True} if quick else {})
+    takes = inspect.signature(module.measure).parameters if own else {}
+    for option in options:
+        if option not in takes:
+            raise FermiError(f"The benchmark {name!r} takes no option --{option}.")
+    result = {"machine": _machine(), "cases": module.measure(**options) if own else _ratios(_measure(script))}
     text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
-    target = folder / "results" / f"{name}.json"
+    kept = "-".join([name, *([dataset] if dataset else []), *(["quick"] if quick else [])])
+    target = folder / "results" / f"{kept}.json"
     partial = target.with_suffix(".json.part")
     partial.write_text(text, encoding="utf-8")
     partial.replace(target)

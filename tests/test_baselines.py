@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.base import clone
 import fermi
 from fermi import baselines
 from fermi.baselines import Baseline, Capabilities
+from fermi.baselines.__main__ import updated
 from fermi.baselines._protocol import Rows
 from fermi.datasets import Dataset, synthetic
 
@@ -153,6 +155,16 @@ def test_rows_with_an_unknown_group_are_left_out_where_a_method_cannot_use_them(
     groups = groups.where(rows.y_train != rows.y_train.iloc[0], None)
     with pytest.raises(fermi.FermiError, match="`sensitive_features` is unknown in all rows of a class"):
         baselines.make("reweighing").fit(rows.X_train, rows.y_train, sensitive_features=groups)
+
+
+def test_the_page_says_what_the_methods_say() -> None:
+    page = Path(__file__).parents[1] / "docs" / "baselines.md"
+    if not page.exists():
+        pytest.skip("the pages are in the source checkout")
+    text = page.read_text(encoding="utf-8")
+    assert text == updated(text), "run: python -m fermi.baselines docs/baselines.md"
+    assert "| `mary` | Fairness-aware learning for continuous attributes and treatments (Mary, Calauz" in text
+    assert all(f"| `{name}` |" in text for name in METHODS)
 
 
 def test_unknown_names_and_options() -> None:

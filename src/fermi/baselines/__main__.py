@@ -1,0 +1,52 @@
+"""`python -m fermi.baselines PAGE`: write the table of methods into a page, or print it where no page is given."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+from fermi import baselines
+
+_BEGIN, _END = "<!-- table of methods -->\n", "<!-- end of the table -->\n"
+_NOTIONS = {"demographic_parity": "DP", "equalized_odds": "EO", "equal_opportunity": "EOpp"}
+_CAPABILITIES = {
+    "nonbinary_target": "classes", "nonbinary_attribute": "groups", "beyond_logistic": "models",
+    "stochastic": "batches", "unbiased": "unbiased", "convergent": "converges", "needs_attribute": "needs s",
+    "unknown_attribute": "unknown s", "has_knob": "knob",
+}  # fmt: skip
+
+
+def table() -> str:
+    """What every method says of itself, as a Markdown table."""
+    head = ["name", "method", "notions", *_CAPABILITIES.values(), "drawn"]
+    lines = [head, ["---"] * 3 + [":-:"] * (len(head) - 3), *map(_row, baselines.available())]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _row(name: str) -> list[str]:
+    method = baselines.find(name)
+    note = " ".join((inspect.getdoc(inspect.getmodule(method)) or "").split("\n\n")[0].split())
+    # Up to the year of the source, or else to the colon.
+    source = re.match(r".*?\([^()]*\d{4}\)", note) or re.match(r"[^:]*", note)
+    assert source
+    can = method.capabilities
+    drawn = "_drawn" in method._labels.__code__.co_names
+    notions = ", ".join(short for notion, short in _NOTIONS.items() if notion in can.notions)
+    facts = [*(getattr(can, field) for field in _CAPABILITIES), drawn]
+    return [f"`{name}`", source[0], notions, *("•" if fact else "" for fact in facts)]
+
+
+def updated(page: str) -> str:
+    """The page with its table written anew."""
+    before, _, rest = page.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    return f"{before}{_BEGIN}\n{table()}\n{_END}{after}"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        print(table(), end="")
+    for path in map(Path, sys.argv[1:]):
+        path.write_text(updated(path.read_text(encoding="utf-8")), encoding="utf-8")

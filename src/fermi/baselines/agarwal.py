@@ -40,7 +40,7 @@ class Agarwal(Baseline):
         Steps of the gradient; each trains one logistic regression.
     """
 
-    capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True, convergent=True)
+    capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True)
 
     def __init__(
         self, strength: float = 0.5, notion: Any = "demographic_parity", random_state: Any = None, *, steps: int = 30

@@ -22,7 +22,7 @@ from fermi.baselines._protocol import Baseline, Capabilities, Rows
 class Donini(Baseline):
     """Logistic regression orthogonal to the differences of the groups' means."""
 
-    capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True, convergent=True)
+    capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True)
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         deviations = group_deviations(rows)[1]

@@ -66,7 +66,7 @@ class FermiBoosting(Baseline):
             geometric(strength, *_LAM),
             n_estimators=self.n_estimators,
             learning_rate=self.learning_rate,
-            booster_params={"max_depth": 2, **read_params(self.booster_params)},
+            booster_params={"max_depth": 2, **read_params(self.booster_params, self.booster)},
             random_state=rng,
         )
         self.model_.fit(rows.X, rows.y, sensitive_features=or_none(rows.s))

@@ -28,7 +28,7 @@ _TINY = 1e-12
 class Rezaei(Baseline):
     """Truncated logistic regression, fair against the worst case."""
 
-    capabilities = Capabilities(needs_attribute=True, convergent=True, has_knob=False)
+    capabilities = Capabilities(needs_attribute=True, has_knob=False)
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         self.plain_ = logistic_regression(len(rows.y)).fit(rows.X, rows.y)

@@ -24,7 +24,7 @@ from fermi.baselines._protocol import Baseline, Capabilities, Rows
 class Zafar(Baseline):
     """Logistic regression with bounded covariances between score and groups."""
 
-    capabilities = Capabilities(nonbinary_attribute=True, convergent=True)
+    capabilities = Capabilities(nonbinary_attribute=True)
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         plain = logistic_regression(len(rows.y)).fit(rows.X, rows.y)

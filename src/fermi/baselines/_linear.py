@@ -49,10 +49,12 @@ class LinearModel:
 def minimise(
     X: Any, y: Ints, n_classes: int, penalty: Penalty, start: LinearModel | None = None, max_iter: int = 1000
 ) -> LinearModel:
-    """Mean cross-entropy + penalty of the logits + ½ L2 ‖coef‖², over linear models, by L-BFGS."""
+    """Mean cross-entropy + ridge + penalty of the logits, by L-BFGS; without a penalty, logistic regression."""
     n, d = X.shape
     first = np.zeros((d + 1, n_classes)) if start is None else np.vstack([start.coef, start.intercept])
     rows = np.arange(n)
+    # Two classes share the weights of one between them, which halves the sum of squares.
+    ridge = 2.0 * L2 if n_classes == 2 else L2
 
     def value_and_gradient(flat: Floats) -> tuple[float, Floats]:
         theta = flat.reshape(d + 1, n_classes)
@@ -64,8 +66,8 @@ def minimise(
         slope = F / n
         slope[rows, y] -= 1.0 / n
         slope = slope + gradient
-        whole = np.vstack([np.asarray(X.T @ slope) + L2 * theta[:-1], slope.sum(axis=0)])
-        return loss + extra + 0.5 * L2 * float((theta[:-1] ** 2).sum()), whole.ravel()
+        whole = np.vstack([np.asarray(X.T @ slope) + ridge * theta[:-1], slope.sum(axis=0)])
+        return loss + extra + 0.5 * ridge * float((theta[:-1] ** 2).sum()), whole.ravel()
 
     found = minimize(value_and_gradient, first.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter})
     theta = found.x.reshape(d + 1, n_classes)

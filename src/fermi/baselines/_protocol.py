@@ -145,7 +145,7 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _proba(self, X: Any, s: Ints | None) -> Floats:
-        """Probabilities, n × m; s is None unless the method needs the attribute."""
+        """Probabilities, n × m; s is None unless the method needs the attribute, and -1 where that is unknown."""
 
     def _labels(self, X: Any, s: Ints | None) -> Ints:
         """The code of each row's class."""
@@ -211,12 +211,6 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 f"the groups of the new rows, without which {self._name} cannot predict",
             )
         codes = self._groups.transform(sensitive_features)
-        if (codes < 0).any():
-            raise bad_argument(
-                "sensitive_features",
-                "has missing entries",
-                f"a group in every row, without which {self._name} cannot predict",
-            )
         if len(codes) != matrix.shape[0]:
             raise bad_argument("sensitive_features", f"has {len(codes)} rows", f"{matrix.shape[0]}, as many as `X`")
         return matrix, codes

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fermi._kernels import Floats, Ints
 from fermi.baselines._protocol import Baseline, Capabilities, Rows
 
-_LEAF = 0.005  # the least share of the rows in a leaf
+_LEAF, _FEWEST = 0.005, 20  # the least share of the rows in a leaf, and their least number
 
 
 class Kamiran(Baseline):
@@ -47,7 +47,7 @@ class Kamiran(Baseline):
         self.tree_ = DecisionTreeClassifier(
             criterion="entropy",
             max_depth=self.max_depth,
-            min_samples_leaf=_LEAF,
+            min_samples_leaf=max(round(_LEAF * len(rows.y)), _FEWEST),
             random_state=int(rng.integers(2**31)),
         )
         # Of two outputs, scikit-learn averages the entropies.

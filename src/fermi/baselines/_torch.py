@@ -27,14 +27,22 @@ class Penalty(nn.Module):
     over them reverses those itself (see `reversed_gradient`).
     """
 
+    def __init__(self, rows: Rows) -> None:
+        super().__init__()
+        self.n_classes, self.n_groups, self.n_conditions = rows.n_classes, rows.n_groups, rows.n_conditions
+
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
         """The mean over the conditions in 𝒵 of `within`, each weighed by its rows in the batch."""
-        counted = (s >= 0) & (z >= 0)
-        total = logits.sum() * 0.0
-        for value in torch.unique(z[counted]).tolist():
-            rows = counted & (z == value)
-            total = total + rows.sum() / counted.sum() * self.within(logits[rows], s[rows], int(value))
-        return total
+        parts = self.conditions(s, z)
+        counted = sum(len(rows) for _, rows in parts)
+        values = [len(rows) / counted * self.within(logits[rows], s[rows], value) for value, rows in parts]
+        return sum(values, start=logits.sum() * 0.0)
+
+    def conditions(self, s: Tensor, z: Tensor) -> list[tuple[int, Tensor]]:
+        """The conditions that the batch shows, each with its rows of known groups."""
+        z = z.where(s >= 0, -1)
+        every = [(value, (z == value).nonzero()[:, 0]) for value in range(self.n_conditions)]
+        return [(value, rows) for value, rows in every if len(rows)]
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
         """The penalty of the rows of one condition, whose groups are known."""
@@ -101,6 +109,8 @@ class TorchBaseline(Baseline):
                 lr,
                 steps,
             )
+        for parameter in self.module_.parameters():
+            _check_finite(parameter)
         self.module_.eval()
 
     def _train(
@@ -110,19 +120,25 @@ class TorchBaseline(Baseline):
         groups: list[dict[str, Any]] = [{"params": trained, "lr": lr}]
         optimizer = torch.optim.Adam([*groups, {"params": own, "lr": lr * self.penalty_lr}] if own else groups)
         falling = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 1.0 / steps, steps)
+        for batch in self._outputs(rows, parts):
+            loss = nn.functional.cross_entropy(*batch[:2])
+            optimizer.zero_grad()
+            if weight == 0.0:
+                loss.backward()
+            else:
+                self._backward(loss, penalty(*batch), weight, trained, own)
+            optimizer.step()
+            falling.step()
+
+    def _outputs(self, rows: Rows, parts: Iterator[Ints]) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+        """The logits, classes, groups and conditions of each batch."""
         feed, columns = Feed(self.module_, torch.device("cpu")), [torch.as_tensor(c) for c in (rows.y, rows.s, rows.z)]
         self.module_.train()
         for part in parts:
             y, s, z = (column[part] for column in columns)
             logits = self.module_(feed(rows.X[part]))
-            loss = nn.functional.cross_entropy(logits, y)
-            extra = penalty(logits, y, s, z)
-            optimizer.zero_grad()
-            self._backward(loss, extra, weight, trained, own)
-            optimizer.step()
-            falling.step()
-        if not torch.isfinite(loss + extra):
-            raise FermiError("Training diverged: choose a smaller `lr` or `strength`.")
+            _check_finite(logits)
+            yield logits, y, s, z
 
     def _backward(self, loss: Tensor, extra: Tensor, weight: float, trained: list[Any], own: list[Any]) -> None:
         """Set the gradients: of loss + weight · penalty for the network, of the penalty for its own parameters."""
@@ -152,6 +168,18 @@ def batches(n: int, size: int, steps: int, rng: np.random.Generator) -> Iterator
         for part in np.array_split(rng.permutation(n), -(-n // size))[: steps - made]:
             made += 1
             yield part
+
+
+def _check_finite(value: Tensor) -> None:
+    if not torch.isfinite(value).all():
+        raise FermiError("Training diverged: choose a smaller `lr` or `strength`.")
+
+
+def group_means(values: Tensor, s: Tensor, n_groups: int) -> tuple[Tensor, Tensor]:
+    """The mean of each group's rows, one row each (0 for a group without any), and the number of its rows."""
+    counts = torch.bincount(s, minlength=n_groups)
+    sums = values.new_zeros(n_groups, values.shape[1]).index_add(0, s, values)
+    return sums / counts.clamp(min=1)[:, None], counts
 
 
 class _Reversed(torch.autograd.Function):

@@ -25,15 +25,11 @@ class Mary(TorchBaseline):
     weights = (0.03, 300.0)
 
     def _penalty(self, rows: Rows) -> nn.Module:
-        return ChiSquared(rows.n_groups)
+        return ChiSquared(rows)
 
 
 class ChiSquared(Penalty):
     """Plug-in ERMI of a batch."""
-
-    def __init__(self, n_groups: int) -> None:
-        super().__init__()
-        self.n_groups = n_groups
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
         """χ² between prediction and group."""

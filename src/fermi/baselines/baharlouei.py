@@ -1,0 +1,48 @@
+"""Rényi fair inference (Baharlouei, Nouiehed, Beirami and Razaviyayn 2019).
+
+The penalty is the squared Rényi (HGR) correlation of prediction and group: the largest vᵀ QQᵀ v over unit vectors v
+orthogonal to v₁ = √p_s, with Q = P / √(p_s p_y). That is the second singular value of Q, squared. As in the paper's
+Algorithm 1, each step finds the best v exactly and goes down the gradient with v held fixed. With two groups or two
+classes only one singular value is left, and the penalty is that of `mary`. Equalized odds and equal opportunity take
+the mean over the conditions. `strength` is the weight λ. The paper runs on all rows at once, for which it proves
+convergence, and so table 1 calls it not stochastic; here Q is that of the batch, which makes it stochastic, biased and
+without that proof.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from fermi.baselines._protocol import Capabilities, Rows
+from fermi.baselines._torch import Penalty, TorchBaseline, group_means
+from fermi.formulas.ermi import centred, excess, nonzero
+
+
+class Baharlouei(TorchBaseline):
+    """The squared Rényi correlation of each batch as a penalty."""
+
+    capabilities = Capabilities(
+        nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True
+    )
+    weights = (0.03, 300.0)
+
+    def _penalty(self, rows: Rows) -> nn.Module:
+        return RenyiCorrelation(rows)
+
+
+class RenyiCorrelation(Penalty):
+    """The second singular value of Q, squared."""
+
+    def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
+        """Of the rows of one condition."""
+        rates, counts = group_means(logits.softmax(1), s, self.n_groups)
+        p_s = counts / len(s)
+        P = p_s[:, None] * rates
+        with torch.no_grad():  # by Danskin's theorem no gradient goes through the best v
+            M = centred(P.double())
+            v = torch.linalg.eigh(M @ M.T).eigenvectors[:, -1].to(P.dtype)
+        # ‖Mᵀv‖², divided by p_y once instead of by its root twice, whose gradient could overflow for a rare class.
+        a = (v / nonzero(p_s) ** 0.5) @ excess(P)
+        value: Tensor = (a * (a / nonzero(P.sum(0)))).sum()
+        return value

@@ -1,0 +1,54 @@
+"""A fair classifier using kernel density estimation (Cho, Hwang and Suh 2020).
+
+How often a group gets a label is not differentiable. A Gaussian kernel density of the scores is, and its mass beyond
+the threshold is the mean of Φ((score − threshold) / bandwidth). The penalty is the Huber loss of the difference
+between each group's rate and that of all rows, summed over groups. With two classes the score is p(ŷ = 1) and the
+threshold ½; with more, each class has its own: half of what its probability is ahead of the best other. Equalized odds
+and equal opportunity take the mean over the conditions. `strength` is the weight. A square of batch means, so batch
+gradients are biased.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from fermi.baselines._protocol import Capabilities, Rows
+from fermi.baselines._torch import Penalty, TorchBaseline, group_means
+
+
+class ChoKDE(TorchBaseline):
+    """Estimated rates of each batch in a penalty."""
+
+    capabilities = Capabilities(
+        nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True
+    )
+    weights = (0.2, 30.0)
+
+    def _penalty(self, rows: Rows) -> nn.Module:
+        return DensityGap(rows)
+
+
+class DensityGap(Penalty):
+    """Σ over groups of Huber(rate of the group − rate of all), the mean over classes."""
+
+    def __init__(self, rows: Rows, bandwidth: float = 0.1, delta: float = 0.5) -> None:
+        super().__init__(rows)
+        self.bandwidth, self.delta = bandwidth, delta
+
+    def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
+        """Of the rows of one condition."""
+        labelled = self.labelled(logits)
+        rates, counts = group_means(labelled, s, self.n_groups)
+        overall = labelled.mean(0).expand_as(rates)
+        seen = counts > 0
+        gap: Tensor = nn.functional.huber_loss(rates[seen], overall[seen], "sum", self.delta) / self.n_classes
+        return gap
+
+    def labelled(self, logits: Tensor) -> Tensor:
+        """Each row's smoothed indicator of each class being the most probable."""
+        F = logits.softmax(1)
+        best, second = F.topk(2, dim=1).values.T[:, :, None]
+        ahead = F - torch.where(best == F, second, best)
+        indicator: Tensor = torch.special.ndtr(0.5 * ahead / self.bandwidth)
+        return indicator

@@ -1,0 +1,64 @@
+"""Mitigating unwanted biases with adversarial learning (Zhang, Lemoine and Mitchell 2018).
+
+An adversary predicts the group from the prediction, and from the label too for equalized odds; for equal opportunity it
+sees the advantaged rows alone. The classifier steps along ∇L_P − proj_{∇L_A} ∇L_P − α ∇L_A: the projection keeps it
+from helping the adversary, the last term hurts it. Both step at once. The adversary is that of the paper's experiments,
+for any classes and groups: a linear model of the probabilities sharpened by a factor 1 + |c|, which it learns, with
+weights of its own for each label. `strength` is α; since the projection is there for any α, the least strength above 0
+already changes the model. The projection is not linear in the batch, so the gradients are biased; nothing is proved for
+networks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from fermi.baselines._protocol import Capabilities, Rows
+from fermi.baselines._torch import Penalty, TorchBaseline
+
+
+class Zhang(TorchBaseline):
+    """A network against an adversary that looks for the group in what it predicts."""
+
+    capabilities = Capabilities(
+        nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True
+    )
+    weights = (0.01, 3.0)
+    penalty_lr = 20.0  # the adversary must follow
+
+    def _penalty(self, rows: Rows) -> nn.Module:
+        return Adversary(rows)
+
+    def _backward(self, loss: Tensor, extra: Tensor, weight: float, trained: list[Any], own: list[Any]) -> None:
+        """Set the gradients: the paper's update for the network, ∇L_A for the adversary."""
+        every = torch.autograd.grad(extra, [*own, *trained], retain_graph=True, allow_unused=True)
+        loss.backward()
+        for parameter, gradient in zip(own, every, strict=False):
+            parameter.grad = gradient
+        pairs = [
+            (p, a) for p, a in zip(trained, every[len(own) :], strict=True) if a is not None and p.grad is not None
+        ]
+        length = torch.stack([a.norm() for _, a in pairs]).norm() if pairs else torch.zeros(())
+        if length == 0.0:
+            return
+        along = sum((p.grad * a).sum() / length for p, a in pairs) / length  # of ∇L_P, in units of ∇L_A
+        for p, a in pairs:
+            p.grad -= (along + weight) * a
+
+
+class Adversary(Penalty):
+    """L_A: its cross-entropy."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows)
+        self.sharper = nn.Parameter(torch.ones(()))
+        self.slope = nn.Parameter(torch.zeros(self.n_conditions, self.n_classes, self.n_groups))
+        self.start = nn.Parameter(torch.zeros(self.n_conditions, self.n_groups))
+
+    def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
+        """Of the rows of one condition."""
+        seen = ((1.0 + self.sharper.abs()) * logits).softmax(1).to(self.slope.dtype)
+        return nn.functional.cross_entropy(seen @ self.slope[z] + self.start[z], s)

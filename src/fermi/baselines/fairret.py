@@ -1,0 +1,43 @@
+"""fairret: fairness regularization terms (Buyl, De Bie and Defrance 2024), by the authors' library of that name.
+
+The penalty is the library's norm loss: the sum over groups of |rate of the group / rate of all − 1|, where the rate is
+the mean predicted probability of the second class. For demographic parity that is its `PositiveRate`. Within the rows
+of one label it is the true or the false positive rate, so equal opportunity takes one such term and equalized odds the
+sum of two. `strength` is the weight. A ratio of batch means inside an absolute value, so batch gradients are biased.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from fermi._optional import require
+from fermi.baselines._protocol import Capabilities, Rows
+from fermi.baselines._torch import Penalty, TorchBaseline
+
+_STEEPEST = 30.0  # a logit beyond which a probability may round to 0, which the library does not divide by
+
+
+class Fairret(TorchBaseline):
+    """The library's norm loss as a penalty."""
+
+    capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True)
+    weights = (0.01, 1.0)
+
+    def _penalty(self, rows: Rows) -> nn.Module:
+        return NormPenalty(rows)
+
+
+class NormPenalty(Penalty):
+    """The sum over conditions of `fairret.loss.NormLoss` of the positive rate."""
+
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows)
+        rate = require("fairret.statistic", extra="baselines").PositiveRate()
+        self.norm = require("fairret.loss", extra="baselines").NormLoss(rate)
+
+    def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
+        """Of a batch."""
+        score = (logits[:, 1:] - logits[:, :1]).clamp(-_STEEPEST, _STEEPEST)
+        groups = nn.functional.one_hot(s.clamp(min=0), self.n_groups).to(score.dtype)
+        terms = [self.norm(score[rows], groups[rows]) for _, rows in self.conditions(s, z)]
+        return sum(terms, start=logits.sum() * 0.0)

@@ -28,7 +28,7 @@ class ChoMI(TorchBaseline):
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unbiased=True,
         unknown_attribute=True,
     )  # fmt: skip
-    weights = (0.05, 15.0)
+    weights = (0.05, 20.0)
     penalty_lr = 5.0  # the discriminator must follow
 
     def _penalty(self, rows: Rows) -> nn.Module:

@@ -20,6 +20,7 @@ SOURCE = Path(fermi.__file__).parent
 # From the top storey down. A module may import from its own storey and from those below it.
 STOREYS = [
     ["__main__", "cli"],
+    ["experiments"],
     ["baselines", "datasets"],
     ["boosting", "classifier", "torch"],
     ["estimator"],

@@ -66,6 +66,24 @@ def bench(
     run(name, as_json=json, dataset=dataset, quick=quick)
 
 
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(help="A figure or table of the paper, such as fig1, or all.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer rows, seeds and settings: a look, no evidence.")
+    ] = False,
+    output: Annotated[
+        str, typer.Option(help="The folder for what is found; finished runs there are not made again.")
+    ] = ("results"),
+    workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
+    json: Json = False,
+) -> None:
+    """Run a figure or table of the paper, and write its runs, a page with verdicts and a picture."""
+    from fermi.cli.reproduce import run
+
+    run(name, quick=quick, output=output, workers=workers, as_json=json)
+
+
 @data_app.command("list")
 def data_list(json: Json = False) -> None:
     """Print the data sets and whether their files are here."""

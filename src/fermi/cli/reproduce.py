@@ -1,0 +1,18 @@
+"""`fermi reproduce`: run a figure of the paper and say where its page is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from fermi import experiments
+
+
+def run(name: str, *, quick: bool, output: str, workers: int | None, as_json: bool) -> None:
+    """Run it and print the folders written."""
+    folders = experiments.reproduce(name, quick=quick, output=Path(output), workers=workers)
+    if as_json:
+        print(json.dumps([str(folder) for folder in folders]))
+        return
+    for folder in folders:
+        print(folder / "summary.md")

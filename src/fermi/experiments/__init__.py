@@ -1,0 +1,59 @@
+"""The paper's figures and tables, one file each: the folder is the registry.
+
+To add one, add a file with one `Figure` in `FIGURE`: which cells to run, how to run one, what to write and draw.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from pathlib import Path
+
+from fermi.errors import bad_argument, listed
+from fermi.experiments._figure import Figure
+from fermi.experiments._runner import reproduce as run
+from fermi.settings import AT_LEAST_ONE, whole
+
+__all__ = ["Figure", "find", "names", "reproduce"]
+
+
+def names() -> list[str]:
+    """The figures and tables that `reproduce` knows."""
+    found = (module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    # By the word and then by the number, so that fig10 comes after fig9.
+    return sorted(
+        found, key=lambda name: (name.rstrip("0123456789"), int("0" + name.lstrip("abcdefghijklmnopqrstuvwxyz")))
+    )
+
+
+def find(name: str) -> Figure:
+    """A figure or table by its name."""
+    if name not in names():
+        raise bad_argument("name", f"is {name!r}", f"one of {listed(names())}, or 'all'")
+    figure: Figure = import_module(f"{__name__}.{name}").FIGURE
+    return figure
+
+
+def reproduce(
+    name: str, *, quick: bool = False, output: str | Path = "results", workers: int | None = None
+) -> list[Path]:
+    """Run one figure, or all of them, and return the folders written.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`, or "all".
+    quick : bool
+        Fewer rows, seeds and settings: a look at the shape, no evidence.
+    output : path
+        Where a folder of each figure goes: `cells.csv`, `summary.md`, `figure.png`. Finished cells found there are not
+        run again.
+    workers : int, optional
+        Processes, by default one per core.
+    """
+    if workers is not None:
+        workers = whole("workers", workers, AT_LEAST_ONE, low=1)
+    chosen = names() if name == "all" else [name]
+    for each in chosen:
+        find(each)
+    return [run(each, find(each), quick=quick, folder=Path(output) / each, workers=workers) for each in chosen]

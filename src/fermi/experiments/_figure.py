@@ -1,0 +1,48 @@
+"""What a figure of the paper is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Cell: TypeAlias = Mapping[str, Any]  # everything that decides the result of one training run, in plain values
+Record: TypeAlias = dict[str, Any]  # the cell, and what was measured
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure or table of the paper.
+
+    Attributes
+    ----------
+    title : str
+        What it shows, with its place in the paper.
+    cells : function of `quick`
+        The training runs.
+    run : function of a cell
+        What was measured, one record or several (along training, say).
+    summarise : function of all records
+        The page, in Markdown: tables, and each claim of the paper with a verdict.
+    draw : function of all records and a matplotlib figure
+        The picture, in the paper's layout of panels.
+    version : int
+        Raised when `run` changes its meaning: cells of another version are run again.
+    """
+
+    title: str
+    cells: Callable[[bool], Iterable[Cell]]
+    run: Callable[[Cell], Record | list[Record]]
+    summarise: Callable[[pd.DataFrame], str]
+    draw: Callable[[pd.DataFrame, Any], None] | None = None
+    version: int = 1
+
+    def key(self, cell: Cell) -> str:
+        """What a cell is known by on disk."""
+        text = json.dumps([self.version, sorted(cell.items())])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]

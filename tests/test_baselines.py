@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import LinearSVC
 
 import fermi
 from fermi import baselines
@@ -167,6 +171,76 @@ def test_the_page_says_what_the_methods_say() -> None:
     assert all(f"| `{name}` |" in text for name in METHODS)
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_new_rows_may_be_of_another_precision(name: str) -> None:
+    rows = data()
+    model = fitted(name, 1.0, baselines.find(name).capabilities.notions[0])
+    again = clone(model).fit(rows.X_train.astype("float32"), rows.y_train, sensitive_features=rows.s_train)
+    assert np.mean(again.predict(rows.X_test.astype("float32"), rows.s_test) == predicted(model)) > 0.95
+
+
+@pytest.mark.parametrize("name", ["hardt", "reweighing"])
+def test_searched_over_by_scikit_learn(name: str) -> None:
+    rows = data()
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(baselines.make(name, random_state=0), {"strength": [0.0, 1.0]}, cv=2, error_score="raise")
+        search.fit(rows.X_train, rows.y_train, sensitive_features=rows.s_train)
+    assert search.best_params_ == {"strength": 0.0}
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_groups_of_new_rows_are_matched_with_them() -> None:
+    model, rows = fitted("hardt", 1.0, "demographic_parity"), data()
+    with pytest.raises(fermi.FermiError, match="`sensitive_features` has another index than `X`"):
+        model.predict(rows.X_test, rows.s_test.iloc[::-1])
+    with pytest.raises(fermi.FermiError, match="holds a group never seen in `fit`; expected one of"):
+        model.predict(rows.X_test, rows.s_test.astype(str) + "!")
+
+
+def test_groups_unknown_wherever_the_notion_looks() -> None:
+    rows = data()
+    last = sorted(set(rows.y_train))[-1]
+    groups = rows.s_train.iloc[:, 0].astype(object).mask(rows.y_train == last, None)
+    for name in ("jiang", "kamishima", "mary", "fermi"):
+        with pytest.raises(fermi.FermiError, match="`sensitive_features` is unknown wherever the notion looks"):
+            baselines.make(name, notion="equal_opportunity").fit(rows.X_train, rows.y_train, sensitive_features=groups)
+        baselines.make(name, notion="equalized_odds").fit(rows.X_train, rows.y_train, sensitive_features=groups)
+
+
+def test_the_fairest_weights_do_not_turn_the_gap_round() -> None:
+    for bias in (0.9, 0.3):
+        rows = synthetic(4000, 2, 2, bias=bias, rated=False).numeric()
+        model = fitted("reweighing", 1.0, "demographic_parity", rows)
+        gaps = [
+            fermi.parity_difference(m.predict(rows.X_train), rows.s_train)
+            for m in (fitted("none", 0.0, "demographic_parity", rows), model)
+        ]
+        assert gaps[1] < 0.6 * gaps[0]
+
+
+def test_options_of_the_plain_model_and_of_fermi() -> None:
+    forest = RandomForestClassifier(5, max_depth=3)
+    one, same, other = (baselines.make("none", random_state=seed, estimator=forest) for seed in (0, 0, 1))
+    F = [m.fit(data().X_train, data().y_train, sensitive_features=data().s_train) for m in (one, same, other)]
+    found = [m.predict_proba(data().X_test) for m in F]
+    assert np.array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[2])
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("none", {"estimator": LinearSVC()}, "`estimator` is .*; expected a classifier with `predict_proba`"),
+        ("fermi", {"options": {"lam": 3}}, "`options` holds 'lam'; expected arguments that are not set here already"),
+        ("fermi", {"options": 5}, "`options` is 5; expected a dict of arguments, or None"),
+        ("fermi", {"steps": -4, "batch_size": 32}, "`steps` is -4; expected a whole number of at least 1"),
+        ("fairgbm", {"booster_params": {"eta": 0.9}}, "`booster_params` holds 'eta'; expected the argument"),
+        ("fairgbm", {"booster_params": {"nonsense": 1}}, "`booster_params` holds 'nonsense'; expected names"),
+    ]
+    for name, options, words in cases:
+        notion = baselines.find(name).capabilities.notions[0]
+        with pytest.raises(fermi.FermiError, match=words):
+            baselines.make(name, notion=notion, **options).fit(
+                data().X_train, data().y_train, sensitive_features=data().s_train
+            )
+
+
 def test_unknown_names_and_options() -> None:
     with pytest.raises(fermi.FermiError, match="`name` is 'zaphar'; expected one of"):
         baselines.make("zaphar")
@@ -217,7 +291,7 @@ def test_fairgbm_compares_groups_within_the_advantaged_class(advantaged: Any, wo
     notion = fermi.EqualOpportunity(advantaged)
     model: Any = fitted("fairgbm", 0.5, notion)  # type: ignore[arg-type]
     assert model.model_.params["constraint_type"] == words
-    with pytest.raises(fermi.FermiError, match="`booster_params` holds 'constraint_type'; expected parameters that"):
+    with pytest.raises(fermi.FermiError, match="`booster_params` holds 'constraint_type'; expected names of"):
         clone(model).set_params(booster_params={"constraint_type": "FPR"}).fit(
             data().X_train, data().y_train, sensitive_features=data().s_train
         )

@@ -28,6 +28,7 @@ from fermi.baselines.fairret import NormPenalty
 from fermi.baselines.mary import ChiSquared
 from fermi.baselines.prost import _BANDWIDTH, MeanDiscrepancy
 from fermi.baselines.repair import bias_and_slope, repaired
+from fermi.baselines.reweighing import fairest_power
 from fermi.baselines.zhang import Adversary, Zhang
 from fermi.formulas.dependence import mutual_information
 from fermi.torch import models
@@ -274,7 +275,10 @@ def test_repair_ends_where_no_grid_of_weights_does_better() -> None:
 def test_repair_trains_on_weighed_rows() -> None:
     rows, logits = batch("demographic_parity")
     counts = np.array([[((rows.y == y) & (rows.s == s)).sum() for s in range(3)] for y in range(3)], dtype=float)
-    weights = repaired(counts) ** 1.4
+    known = rows.s >= 0
+    power = fairest_power(rows.take(known), repaired(counts)[rows.y[known], rows.s[known]])
+    assert power != 1.0
+    weights = repaired(counts) ** (0.7 * power)
     weights /= (weights * counts).sum() / counts.sum()
     weighed = [1.0 if s < 0 else weights[y, s] for y, s in zip(rows.y, rows.s, strict=True)]
     losses = -log_softmax(logits.detach().numpy(), axis=1)[np.arange(60), rows.y]

@@ -48,6 +48,8 @@ def test_german_itself(home_of: Home) -> None:
         ("single", "good"): 402, ("single", "bad"): 146, ("not single", "good"): 298, ("not single", "bad"): 154,
     }  # fmt: skip
     assert "personal_status" not in X  # it would tell both
+    blind = datasets.load("german", data_home=home_of("german"), include_sensitive=False)
+    assert set(X.columns) - set(blind.X_train.columns) == {"sex", "marital_status"}  # no woman is single
     assert X["age"].iloc[:3].tolist() == [67, 22, 49]
     assert X["purpose"].iloc[:3].tolist() == ["A43", "A43", "A46"]
     assert len(data.X_train.select_dtypes("number").columns) == 7
@@ -152,11 +154,12 @@ def test_the_seed_is_the_split(home_of: Home, name: str) -> None:
     assert parts[0].equals(parts[1])
     assert len({tuple(part) for part in parts}) == 10
     n = len(everyone(datasets.load(name, data_home=home))[0])
-    assert {len(part) for part in parts} == {round(0.2 * n)}
+    slack = 5 if name == "toxic_madlibs" else 0.5  # versions of a templated sentence stay together
+    assert max(abs(len(part) - 0.2 * n) for part in parts) <= slack
     for one, other in pairwise(parts[1:]):
         assert 0.1 < len(one.intersection(other)) / len(one) < 0.3  # independent ones share a fifth
     third = datasets.load(name, data_home=home, test_size=1 / 3)
-    assert len(third.X_test) == round(n / 3)
+    assert abs(len(third.X_test) - n / 3) <= slack
     assert len(third.X_train.index.union(third.X_test.index)) == n
 
 

@@ -118,7 +118,11 @@ def test_madlibs_itself(home_of: Home) -> None:
     assert data.y_train.loc[0] == 1  # murder american
     two = datasets.load("toxic_madlibs", data_home=home_of("toxic_madlibs"))
     assert two.X_test.index.equals(data.X_test.index)
-    assert two.s_test["religion"].value_counts().to_dict() == {"muslim or jewish": 605, "christian": 303}
+    assert two.s_test["religion"].value_counts().to_dict() == {"muslim or jewish": 606, "christian": 303}
+    # No test sentence is a training sentence with another religion, or with none.
+    plain = datasets.load("toxic_madlibs", data_home=home_of("toxic_madlibs"), include_sensitive=False)
+    named = plain.s_test["religion"].notna()
+    assert not plain.X_test["comment"][named].isin(plain.X_train["comment"]).any()
 
 
 def test_words_are_columns_in_numeric_features(home_of: Home) -> None:
@@ -155,7 +159,7 @@ def test_a_vocabulary_ranks_words_and_pads_rows() -> None:
 @pytest.mark.parametrize("name", ["glove.txt", "glove.txt.gz"])
 def test_vectors_of_known_words(tmp_path: Path, name: str) -> None:
     vocabulary = Vocabulary.fit(["kind kind strange 서윤"])
-    text = "the 1 2\nkind 0.25 -1e-1\n서윤 3 4\n. . . 5 6\n".encode()
+    text = "the 1 2\nkind 0.25 -1e-1\n서윤 3 4\n. . . 5 6\nkind of 7 8\n".encode()
     path = tmp_path / name
     path.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
     expected: dict[str, list[float]] = {"kind": [0.25, -0.1], "strange": [0.0, 0.0], "서윤": [3.0, 4.0]}
@@ -197,3 +201,10 @@ def test_the_text_cnn_trains_on_numbered_words(home_of: Home) -> None:
     known = data.s_test["religion"].notna()
     predicted = net.predict(vocabulary.transform(data.X_test.loc[known, "comment"]))
     assert (predicted == data.y_test[known]).mean() > 0.9
+
+
+def test_what_is_no_text_is_refused() -> None:
+    with pytest.raises(FermiError, match="`texts` is one text; expected one text per row"):
+        Vocabulary.fit("hello")
+    with pytest.raises(FermiError, match="`texts` has None in row 1; expected one text per row"):
+        Vocabulary.fit(["hello"]).transform(["a", None])  # type: ignore[list-item]

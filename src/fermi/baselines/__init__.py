@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from fermi.baselines._protocol import Baseline, Capabilities
-from fermi.errors import bad_argument, listed
+from fermi.errors import MissingExtraError, bad_argument, listed
 
 __all__ = ["Baseline", "Capabilities", "available", "find", "make"]
 
@@ -29,8 +29,13 @@ def available() -> list[str]:
 def find(name: str) -> type[Baseline]:
     """The class of a method: its docstring says what it does, `capabilities` what it can do."""
     if name not in available():
-        raise bad_argument("name", f"is {name!r}", f"one of {listed(available())}")
-    module = import_module(f"{__name__}.{name}")
+        raise bad_argument("name", f"is {name!r}", f"one of {listed(available(), limit=99)}")
+    try:
+        module = import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtraError(f'{name} needs `torch`: pip install "fermi-fair[baselines]".') from None
     (method,) = (
         entry
         for entry in vars(module).values()

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from fermi import baselines
+from fermi.errors import bad_argument
 
 _BEGIN, _END = "<!-- table of methods -->\n", "<!-- end of the table -->\n"
 _NOTIONS = {"demographic_parity": "DP", "equalized_odds": "EO", "equal_opportunity": "EOpp"}
@@ -40,8 +41,10 @@ def _row(name: str) -> list[str]:
 
 def updated(page: str) -> str:
     """The page with its table written anew."""
-    before, _, rest = page.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise bad_argument("page", "has no place for the table", f"the lines {_BEGIN.strip()} and {_END.strip()}")
     return f"{before}{_BEGIN}\n{table()}\n{_END}{after}"
 
 

@@ -47,7 +47,12 @@ class LinearModel:
 
 
 def minimise(
-    X: Any, y: Ints, n_classes: int, penalty: Penalty, start: LinearModel | None = None, max_iter: int = 1000
+    X: Any,
+    y: Ints,
+    n_classes: int,
+    penalty: Penalty | None = None,
+    start: LinearModel | None = None,
+    max_iter: int = 1000,
 ) -> LinearModel:
     """Mean cross-entropy + ridge + penalty of the logits, by L-BFGS; without a penalty, logistic regression."""
     n, d = X.shape
@@ -60,7 +65,7 @@ def minimise(
         theta = flat.reshape(d + 1, n_classes)
         logits = np.asarray(X @ theta[:-1]) + theta[-1]
         F = softmax(logits, axis=1)
-        extra, gradient = penalty(logits)
+        extra, gradient = (0.0, 0.0) if penalty is None else penalty(logits)
         top = logits.max(axis=1)
         loss = float(np.mean(np.log(np.exp(logits - top[:, None]).sum(axis=1)) + top - logits[rows, y]))
         slope = F / n

@@ -9,9 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from fermi._kernels import Floats, Ints
+from fermi.columns import check_rows, read_columns, row_index
 from fermi.errors import bad_argument, listed
 from fermi.features import read_features, read_target, unchanged_on_error
 from fermi.groups import GroupEncoder
@@ -33,9 +35,9 @@ class Capabilities:
     nonbinary_target, nonbinary_attribute : bool
         Whether it takes more than two classes, more than two groups.
     beyond_logistic : bool
-        Whether it trains other models than linear ones.
+        Whether the method, as published, trains other models than linear ones.
     stochastic, unbiased, convergent : bool
-        Whether it trains on batches, whether its batch gradients are unbiased, and whether that is known to converge.
+        Whether it can train on batches, whether its batch gradients are unbiased, and whether that provably converges.
     needs_attribute : bool
         Whether `predict` needs the sensitive attribute.
     unknown_attribute : bool
@@ -111,6 +113,7 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     # Scikit-learn routes `sensitive_features` here from pipelines and searches without being asked to.
     __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
     __metadata_request__predict = {"sensitive_features": True}  # noqa: RUF012
+    __metadata_request__score = {"sensitive_features": True}  # noqa: RUF012
     __metadata_request__predict_proba = {"sensitive_features": True}  # noqa: RUF012
 
     def __init__(self, strength: float = 0.5, notion: Any = "demographic_parity", random_state: Any = None) -> None:
@@ -138,6 +141,10 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Probability of each class, one row each; of a method that draws its labels, that of the draw."""
         check_is_fitted(self)
         return self._proba(*self._read_new(X, sensitive_features))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, sensitive_features: Any = None) -> float:
+        """The accuracy."""
+        return float(accuracy_score(y, self.predict(X, sensitive_features), sample_weight=sample_weight))
 
     @abstractmethod
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
@@ -183,6 +190,8 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self._refuse(len(self.classes_), len(groups.labels))
         sizes = (problem.n_classes, len(groups.labels), problem.n_conditions)
         rows = Rows(problem.X, target, groups.codes, problem.conditions, *sizes)
+        if not (rows.cells >= 0).any():
+            raise bad_argument("sensitive_features", "is unknown wherever the notion looks", "some known groups there")
         if not self.capabilities.unknown_attribute:
             rows = rows.take(groups.codes >= 0)
             if len(np.unique(rows.y)) < rows.n_classes:
@@ -210,9 +219,16 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 "is None",
                 f"the groups of the new rows, without which {self._name} cannot predict",
             )
-        codes = self._groups.transform(sensitive_features)
-        if len(codes) != matrix.shape[0]:
-            raise bad_argument("sensitive_features", f"has {len(codes)} rows", f"{matrix.shape[0]}, as many as `X`")
+        columns = read_columns(sensitive_features, "sensitive_features")
+        check_rows(
+            [("X", range(matrix.shape[0]) if row_index(X) is None else X)]
+            + [("sensitive_features", c) for c in columns.values()]
+        )
+        codes = self._groups.transform(sensitive_features, unseen="unknown")
+        if (codes < 0).sum() > (GroupEncoder().fit_transform(sensitive_features) < 0).sum():
+            raise bad_argument(
+                "sensitive_features", "holds a group never seen in `fit`", f"one of {listed(self.groups_)}"
+            )
         return matrix, codes
 
     @property

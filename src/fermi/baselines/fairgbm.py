@@ -15,6 +15,7 @@ import numpy as np
 from fermi._kernels import Floats, Ints
 from fermi._optional import require
 from fermi.baselines._protocol import Baseline, Capabilities, Rows, geometric
+from fermi.boosting._options import read_params
 from fermi.errors import bad_argument
 from fermi.settings import AT_LEAST_ONE, number, whole
 
@@ -72,7 +73,7 @@ class FairGBM(Baseline):
             "deterministic": True,
             "verbosity": -1,
         }
-        given = dict(self.booster_params or {})
+        given = read_params(self.booster_params, "lightgbm")  # of which it is a fork
         if taken := sorted(set(given) & set(ours)):
             raise bad_argument("booster_params", f"holds {taken[0]!r}", "parameters that the method does not set")
         # Its scikit-learn wrapper wants an older scikit-learn.

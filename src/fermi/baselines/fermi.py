@@ -6,6 +6,7 @@ Without a `module` it is `FermiClassifier`: L-BFGS, or Algorithm 1 where a batch
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ import numpy as np
 from fermi._kernels import Floats, Ints
 from fermi.baselines._protocol import Baseline, Capabilities, Rows, geometric
 from fermi.classifier import FermiClassifier
+from fermi.errors import bad_argument
 from fermi.notions import ConditionalParity
+from fermi.settings import AT_LEAST_ONE, whole
 
 _LAM = (0.03, 1000.0)
 
@@ -70,10 +73,11 @@ class Fermi(Baseline):
     def _model(self, rows: Rows, lam: float, rng: np.random.Generator) -> Any:
         # The conditions are coded already, whatever the notion was.
         notion = ConditionalParity(or_none(rows.z))
-        given = {"random_state": rng, **(self.options or {})}
+        given = {**self._options(), "random_state": rng}
         if self.batch_size is not None:
-            given["batch_size"] = self.batch_size
+            given["batch_size"] = whole("batch_size", self.batch_size, AT_LEAST_ONE, low=1)
         if self.steps is not None:
+            whole("steps", self.steps, AT_LEAST_ONE, low=1)
             exact = self.module is None and self.batch_size is None  # L-BFGS steps over all rows
             passes = self.steps if exact else max(1, round(self.steps * (self.batch_size or 64) / len(rows.y)))
             given["max_iter" if self.module is None else "max_epochs"] = passes
@@ -82,6 +86,18 @@ class Fermi(Baseline):
         from fermi.torch import FermiNet
 
         return FermiNet(self.module, notion, lam, **given)
+
+    def _options(self) -> dict[str, Any]:
+        """Those of the model that this class has no argument for."""
+        if self.options is None:
+            return {}
+        if not isinstance(self.options, Mapping):
+            raise bad_argument("options", f"is {self.options!r}", "a dict of arguments, or None")
+        taken = {"fairness", "lam", "module", "batch_size", "max_iter", "max_epochs", "random_state", "attributes"}
+        for name in self.options:
+            if name in taken:
+                raise bad_argument("options", f"holds {name!r}", "arguments that are not set here already")
+        return dict(self.options)
 
     def _proba(self, X: Any, s: Ints | None) -> Floats:
         return np.asarray(self.model_.predict_proba(X))

@@ -26,7 +26,7 @@ class Hardt(Baseline):
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         refuse_uniform_groups(rows, self.groups_)
         fairlearn = require("fairlearn.postprocessing", extra="baselines")
-        X = dense(rows.X)
+        X = np.asarray(dense(rows.X), dtype=np.float64)  # fairlearn writes its own numbers among these
         self.model_ = logistic_regression(len(rows.y)).fit(X, rows.y)
         self.thresholds_ = fairlearn.ThresholdOptimizer(
             estimator=self.model_, constraints=constraint(rows), prefit=True, predict_method="predict_proba"
@@ -34,7 +34,7 @@ class Hardt(Baseline):
         self.share_ = strength
 
     def _proba(self, X: Any, s: Ints | None) -> Floats:
-        X, s = dense(X), np.asarray(s)
+        X, s = np.asarray(dense(X), dtype=np.float64), np.asarray(s)
         plain = self.model_.predict_proba(X)
         mitigated = np.eye(2)[plain.argmax(axis=1)]
         known = s >= 0

@@ -27,7 +27,7 @@ class Jiang(Baseline):
     capabilities = Capabilities(nonbinary_attribute=True, unknown_attribute=True)
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
-        plain = minimise(rows.X, rows.y, 2, lambda logits: (0.0, np.zeros_like(logits)))
+        plain = minimise(rows.X, rows.y, 2)
         beta = geometric(strength, *_BETA)
         self.model_ = plain if beta == 0.0 else minimise(rows.X, rows.y, 2, transport(rows, beta), plain)
 
@@ -38,6 +38,7 @@ class Jiang(Baseline):
 def transport(rows: Rows, beta: float) -> Penalty:
     """The mean over conditions of β Σ p(s) W₁ between a group's scores and all, with its gradient."""
     parts = [np.flatnonzero((rows.s >= 0) & (rows.z == z)) for z in range(rows.n_conditions)]
+    parts = [part for part in parts if len(part)]
     n = sum(len(part) for part in parts)
 
     def penalty(logits: Floats) -> tuple[float, Floats]:

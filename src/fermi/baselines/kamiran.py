@@ -77,7 +77,10 @@ def relabelled(counts: Floats, labels: Ints, strength: float) -> Any:
     loss = np.abs(counts.sum(axis=2) @ [1.0, -1.0])  # rows that it misclassifies besides
     useful = np.flatnonzero(gain > 0)
     order = useful[np.argsort(loss[useful] / gain[useful], kind="stable")]
-    before = abs(start) - np.append(0.0, np.cumsum(gain[order]))[:-1]
-    turned = np.zeros(len(labels), dtype=bool)
-    turned[order[before > (1.0 - strength) * abs(start) + 1e-12]] = True
+    turned, left, bound = np.zeros(len(labels), dtype=bool), abs(start), (1.0 - strength) * abs(start) + 1e-12
+    for leaf in order:
+        if left <= bound:
+            break
+        if abs(left - gain[leaf]) < left:  # a large leaf would turn the discrimination round
+            turned[leaf], left = True, left - gain[leaf]
     return turned

@@ -28,7 +28,7 @@ class Kamishima(Baseline):
     capabilities = Capabilities(nonbinary_target=True, nonbinary_attribute=True, unknown_attribute=True)
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
-        plain = minimise(rows.X, rows.y, rows.n_classes, lambda logits: (0.0, np.zeros_like(logits)))
+        plain = minimise(rows.X, rows.y, rows.n_classes)
         eta = geometric(strength, *_ETA)
         penalty = mutual_information(rows, eta)
         self.model_ = plain if eta == 0.0 else minimise(rows.X, rows.y, rows.n_classes, penalty, plain)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from fermi._kernels import Floats, Ints
 from fermi.baselines._linear import logistic_regression
 from fermi.baselines._protocol import Baseline, Capabilities, Rows
+from fermi.errors import bad_argument
 
 
 class Unmitigated(Baseline):
@@ -41,6 +42,10 @@ class Unmitigated(Baseline):
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         model = logistic_regression(len(rows.y)) if self.estimator is None else clone(self.estimator)
+        if not hasattr(model, "predict_proba"):
+            raise bad_argument("estimator", f"is {model!r}", "a classifier with `predict_proba`")
+        if "random_state" in model.get_params():
+            model.set_params(random_state=int(rng.integers(2**31)))
         self.model_ = model.fit(rows.X, rows.y)
 
     def _proba(self, X: Any, s: Ints | None) -> Floats:

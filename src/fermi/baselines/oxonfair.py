@@ -34,6 +34,8 @@ class _ByInstance:
     can = Capabilities(nonbinary_attribute=True, needs_attribute=True)
 
     def __get__(self, instance: Any, owner: Any) -> Capabilities:
+        if hasattr(instance, "guess_"):  # of what was fitted, whatever the parameter says now
+            return replace(self.can, needs_attribute=instance.guess_ is None)
         inferred = instance is not None and instance.groups == "inferred"
         return replace(self.can, needs_attribute=not inferred)
 

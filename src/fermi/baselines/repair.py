@@ -5,8 +5,8 @@ label from the representation alone. Each row gets a weight in (0, 1), the sigmo
 goes down the gradient of the bias; then the network is trained on weighed rows. Here the representation is the
 sensitive attribute, such as the colour of a digit: the bias is the mutual information of label and group over H(Y), the
 best predictor is known in closed form, and rows of one label and group always share one weight. Pre-processing, so it
-knows demographic parity alone. `strength` raises the weights to a power that is 1, the paper's, at 0.5 and 2 at 1,
-since the weights do not look at what the model predicts and leave a gap. Rows with an unknown group weigh 1. The
+knows demographic parity alone. `strength` raises the weights to a power: for tables at strength 1 the one that is
+fairest for logistic regression, as in `reweighing`, for images the paper's, 1. Rows with an unknown group weigh 1. The
 weights are fixed while the network trains, so batch gradients are unbiased; of the descent that finds them nothing is
 proved.
 """
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from fermi._kernels import Floats
 from fermi.baselines._protocol import Capabilities, Rows
 from fermi.baselines._torch import Penalty, TorchBaseline
+from fermi.baselines.reweighing import fairest_power
 
 
 class Repair(TorchBaseline):
@@ -33,18 +34,22 @@ class Repair(TorchBaseline):
     weights = (1.0, 1.0)  # strength is in the rows' weights
 
     def _penalty(self, rows: Rows) -> nn.Module:
-        return Reweighed(rows, power=2.0 * self.strength)
+        return Reweighed(rows, self.strength)
 
 
 class Reweighed(Penalty):
     """The weighed loss less the plain one, which the loop adds."""
 
-    def __init__(self, rows: Rows, power: float) -> None:
+    def __init__(self, rows: Rows, strength: float) -> None:
         super().__init__(rows)
         table = np.zeros((self.n_classes, self.n_groups))
         known = rows.s >= 0
         np.add.at(table, (rows.y[known], rows.s[known]), 1.0)
-        weights = repaired(table) ** power
+        weights = repaired(table)
+        if strength > 0.0 and rows.X.ndim == 2:
+            some = rows.take(known)
+            strength *= fairest_power(some, weights[some.y, some.s])
+        weights = weights**strength
         weights *= table.sum() / (table * weights).sum()
         # The last column is for unknown groups, whose code is -1.
         self.excess = torch.as_tensor(np.column_stack([weights, np.ones(self.n_classes)]) - 1.0, dtype=torch.float32)

@@ -23,6 +23,7 @@ from fermi.baselines._linear import L2, LinearModel, binary_model, logistic_regr
 from fermi.baselines._protocol import Baseline, Capabilities, Rows
 
 _TINY = 1e-12
+_BEYOND = 2.0 * (1.0 + 1e-6)  # groups of one size have their root at 2, which rounding may move
 
 
 class Rezaei(Baseline):
@@ -71,7 +72,7 @@ def saddle_point(rows: Rows, start: Any) -> tuple[LinearModel, Floats]:
     def multipliers(scores: Floats) -> Floats:
         """λ where the groups' rates meet, condition by condition: twice the larger group's share bounds it."""
         return np.array([
-            equal_rates(scores[part], own[part], 2.0 / np.abs(unit[z]).min()) for z, part in enumerate(parts)
+            equal_rates(scores[part], own[part], _BEYOND / np.abs(unit[z]).min()) for z, part in enumerate(parts)
         ])  # fmt: skip
 
     def value_and_gradient(theta: Floats) -> tuple[float, Floats]:

@@ -1,10 +1,11 @@
 """Decision-boundary covariance (Zafar, Valera, Gomez Rodriguez and Gummadi 2017): logistic regression under bounds.
 
 The covariance between belonging to a group and the score θ·x is linear in θ. Training minimises the log-loss while its
-size is at most c for each group but those whose covariance follows from the others'; c falls from that of plain
-logistic regression to 0 by the factor 1 − `strength`. For equal opportunity and equalized odds the covariance is taken
-within the advantaged class or within each class. The paper bounds there the covariance with min(0, y θ·x), the score of
-misclassified rows alone, by convex-concave programming; we keep the linear score, so that the problem stays convex.
+size is at most c for each group; one whose covariance is a sum of others' has the bound that theirs imply. c falls from
+that of plain logistic regression to 0 by the factor 1 − `strength`. For equal opportunity and equalized odds the
+covariance is taken within the advantaged class or within each class. The paper bounds there the covariance with min(0,
+y θ·x), the score of misclassified rows alone, by convex-concave programming; we keep the linear score, so that the
+problem stays convex.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fermi.datasets._dataset import Dataset
 from fermi.datasets._files import home
 from fermi.datasets._tables import flag
-from fermi.errors import DataError
+from fermi.errors import DataError, bad_argument
 from fermi.settings import AT_LEAST_ONE, chosen, whole
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Vocabulary:
         """The `max_words` most frequent words of the training texts, of which `transform` will read `length` each."""
         whole("max_words", max_words, AT_LEAST_ONE, low=1)
         whole("length", length, AT_LEAST_ONE, low=1)
-        counts = Counter(word for text in texts for word in _words(text))
+        counts = Counter(word for text in _checked(texts) for word in _words(text))
         ranked = sorted(counts, key=lambda word: (-counts[word], word))
         return cls(tuple(ranked[:max_words]), length)
 
@@ -69,7 +69,7 @@ class Vocabulary:
     def transform(self, texts: Iterable[str]) -> NDArray[np.int32]:
         """One row of `length` numbers per text: longer texts are cut, shorter ones padded."""
         known = self._numbers
-        rows = [[known.get(word, _UNKNOWN) for word in _words(text)[: self.length]] for text in texts]
+        rows = [[known.get(word, _UNKNOWN) for word in _words(text)[: self.length]] for text in _checked(texts)]
         numbers = np.full((len(rows), self.length), _PADDING, dtype=np.int32)
         for target, row in zip(numbers, rows, strict=True):
             target[: len(row)] = row
@@ -133,10 +133,15 @@ def text_dataset(
     named = flag("include_sensitive", include_sensitive)
 
     def rows(part: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame]:
-        comment = part["comment"] if named else part["comment"].str.replace(_NAMING_WORDS, " ", regex=True)
+        comment = part["comment"] if named else without_religion(part["comment"])
         return comment.to_frame(), part["is_toxic"], religion(part["comment"], religions).to_frame()
 
     return TextDataset(name, *rows(train), *rows(test), note=note)
+
+
+def without_religion(comments: pd.Series) -> pd.Series:
+    """The comments without the words that name a religion."""
+    return comments.str.replace(_NAMING_WORDS, " ", regex=True)
 
 
 def check_religions(religions: str) -> str:
@@ -154,6 +159,16 @@ def religion(comments: pd.Series, religions: str) -> pd.Series:
     return group.where(named.sum(axis=1) == 1, None).rename("religion")
 
 
+def _checked(texts: Iterable[str]) -> list[str]:
+    """The texts, if they are texts."""
+    rows = [texts] if isinstance(texts, str) else list(texts)
+    strange = next((i for i, text in enumerate(rows) if not isinstance(text, str)), None)
+    if isinstance(texts, str) or strange is not None:
+        found = "is one text" if strange is None else f"has {rows[strange]!r} in row {strange}"
+        raise bad_argument("texts", found, "one text per row")
+    return rows
+
+
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower().replace("’", "'"))
 
@@ -163,8 +178,11 @@ def _read_vectors(path: Path, numbers: dict[str, int]) -> dict[int, NDArray[np.f
     unpack = gzip.open if path.suffix == ".gz" else open
     found = {}
     with unpack(path, "rt", encoding="utf-8") as lines:
+        size = None
         for line in lines:
-            word, _, values = line.partition(" ")
+            if size is None:
+                size = len(line.split(" ")) - 1
+            word, *values = line.rstrip().rsplit(" ", size)  # a word may hold spaces
             if word in numbers:
-                found[numbers[word]] = np.array(values.split(), dtype=np.float32)
+                found[numbers[word]] = np.array(values, dtype=np.float32)
     return found

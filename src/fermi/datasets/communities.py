@@ -3,9 +3,10 @@
 The 1990 census joined with the police survey of 1990 and the crime reports of 1995, donated to UCI by Redmond (2009),
 with no official split. Known problems: rows are places, not people, so no group here is a group of persons; the police
 columns are missing in 84% of rows, and set to 0, as Kearns et al. (2018) do, they say little more than whether a place
-was in the survey; the publisher scaled every column to 0 to 1 over all rows and cut off what lay beyond; communities
-without crime figures are not in the file. The 18 sensitive attributes are those of Kearns et al., each 1 above the mean
-of the training rows. Sensitive columns are among the features, as numbers, unless `include_sensitive=False`.
+was in the survey, which other columns tell as well where those are left out; the publisher scaled every column to 0 to
+1 over all rows and cut off what lay beyond; communities without crime figures are not in the file. The 18 sensitive
+attributes are those of Kearns et al., each 1 above the mean of the training rows. Sensitive columns are among the
+features, as numbers, unless `include_sensitive=False`.
 """
 
 from __future__ import annotations

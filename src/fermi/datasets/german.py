@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fermi.datasets._dataset import Dataset
 from fermi.datasets._files import RemoteFile
-from fermi.datasets._tables import TEST_SIZE, sensitive_columns, split, table
+from fermi.datasets._tables import TEST_SIZE, flag, sensitive_columns, split, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,8 @@ def load(
     sensitive : "sex", "marital_status" or both
         The sensitive columns.
     include_sensitive : bool
-        Whether they stay among the features.
+        Whether sex and marital status stay among the features. Both come from one column of the file, and no woman is
+        single there, so either of them tells of the other.
     test_size : float
         The share of test rows. The split is stratified by label, sex and marital status, whatever is `sensitive`.
     random_state : int, Generator or RandomState, optional
@@ -62,6 +63,9 @@ def load(
     """
     chosen = sensitive_columns(sensitive, _SENSITIVE)
     train, test = split(_read(FILES[0].locate(data_home)), ["credit", *_SENSITIVE], test_size, random_state)
+    if not flag("include_sensitive", include_sensitive):
+        others = [name for name in _SENSITIVE if name not in chosen]
+        train, test = train.drop(columns=others), test.drop(columns=others)
     return table(
         "german", train, test,
         target="credit", sensitive=chosen, include_sensitive=include_sensitive, note=__doc__ or "",

@@ -1,9 +1,9 @@
 """Templated comments: made-up sentences that are toxic or not whatever group they name.
 
 76,564 sentences such as an identity with a kind or a rude adjective, by Dixon et al. (2018), who measure with them
-whether a model takes the name of a group for toxicity; with no official split. Known problems: half of the sentences
-of every group are toxic by construction, and one adjective or verb settles it; 94% follow one template; the same
-sentence about another group may be on the other side of a random split. `religion` is the group whose term a sentence
+whether a model takes the name of a group for toxicity; with no official split. Known problems: half of the sentences of
+every group are toxic by construction, and one adjective or verb settles it; 94% follow one template; the same sentence
+about a group other than a religion may be on the other side of the split. `religion` is the group whose term a sentence
 holds, Christians against Muslims and Jews as in the paper; all others are unknown. Sensitive columns are not among the
 features, but the terms are in the text unless `include_sensitive=False`.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 from fermi.datasets._files import RemoteFile
 from fermi.datasets._tables import TEST_SIZE, split
-from fermi.datasets._text import TextDataset, check_religions, religion, text_dataset
+from fermi.datasets._text import TextDataset, check_religions, religion, text_dataset, without_religion
 
 FILES = (
     RemoteFile(
@@ -46,7 +46,8 @@ def load(
     include_sensitive : bool
         Whether the words that name a religion stay in the text.
     test_size : float
-        The share of test rows. The split is stratified by label and the three religions.
+        The share of test rows. The split is stratified by label and by whether a religion is named; sentences that
+        differ in the religion alone stay together.
     random_state : int, Generator or RandomState, optional
         Another seed gives another split.
     """
@@ -55,8 +56,13 @@ def load(
     check_religions(religions)
     raw = pd.read_csv(FILES[0].locate(data_home), keep_default_na=False)
     frame = pd.DataFrame({"comment": raw["Text"], "is_toxic": raw["Label"].eq("BAD").astype(int)})
-    frame["religion"] = religion(frame["comment"], "three")
-    train, test = split(frame, ["is_toxic", "religion"], test_size, random_state)
+    # All versions of a sentence that differ in the religion alone fall on one side: a test row is no copy of others.
+    frame["sentence"] = without_religion(frame["comment"])
+    frame["named"] = religion(frame["comment"], "three").notna()
+    sentences = frame.groupby("sentence", as_index=False)[["is_toxic", "named"]].max()
+    _, chosen = split(sentences, ["is_toxic", "named"], test_size, random_state)
+    is_test = frame["sentence"].isin(chosen["sentence"])
+    train, test = frame[~is_test], frame[is_test]
     return text_dataset(
         "toxic_madlibs", train, test, religions=religions, include_sensitive=include_sensitive, note=__doc__ or ""
     )

@@ -18,7 +18,7 @@ from fermi.errors import bad_argument
 from fermi.notions import ConditionalParity
 from fermi.settings import AT_LEAST_ONE, whole
 
-_LAM = (0.03, 1000.0)
+LAM = (0.03, 1000.0)
 
 
 class Fermi(Baseline):
@@ -67,7 +67,7 @@ class Fermi(Baseline):
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         groups = or_none(rows.s)
-        self.model_ = self._model(rows, geometric(strength, *_LAM), rng)
+        self.model_ = self._model(rows, geometric(strength, *LAM), rng)
         self.model_.fit(rows.X, rows.y, sensitive_features=groups)
 
     def _model(self, rows: Rows, lam: float, rng: np.random.Generator) -> Any:

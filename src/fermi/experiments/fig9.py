@@ -34,7 +34,7 @@ def lam(records: pd.DataFrame) -> Any:
 
 
 def falls(records: pd.DataFrame) -> Verdict:
-    """Whether the violation at the largest λ is below that without any, and the error above it by a few points at most."""
+    """Whether the violation at the largest λ is below that without any, and the error at most a few points above."""
     words, held = [], True
     for (dataset, notion), some in records.groupby(["dataset", "notion"], sort=False):
         first, last = (

@@ -18,7 +18,6 @@ from fermi._kernels import Floats, Ints
 from fermi._optional import require
 from fermi.baselines._linear import logistic_regression
 from fermi.baselines._protocol import Baseline, Capabilities, Rows
-from fermi.notions import as_notion
 from fermi.search import folds
 from fermi.settings import chosen
 
@@ -80,7 +79,7 @@ class OxonFair(Baseline):
     def _search(self, library: Any, rows: Rows, F: Floats, given: Ints, share: float) -> None:
         """The most accurate thresholds whose gap is within a share of the plain one."""
         accuracy = library.group_metrics.accuracy
-        gap = _gap(library.group_metrics, rows, as_notion(self.notion).name)
+        gap = _gap(library.group_metrics, rows)
         used, codes = np.unique(given, return_inverse=True)  # the search trips over numbers that do not occur
         bound = share * float(gap(rows.y, F.argmax(axis=1), rows.s)[0])
         steps = min(30.0, _POINTS ** (1.0 / len(used)))
@@ -114,11 +113,9 @@ def _hard(G: Floats) -> Ints:
     return codes
 
 
-def _gap(known: Any, rows: Rows, notion: str) -> Any:
-    """OxonFair's metric for the largest gap of the notion."""
-    if notion == "demographic_parity":
-        return known.pos_pred_rate.max_diff
+def _gap(known: Any, rows: Rows) -> Any:
+    """OxonFair's metric for the largest gap within any condition."""
     counted = np.unique(rows.y[rows.z >= 0])  # the classes within which groups are compared
-    if len(counted) == 2:
-        return known.equalized_odds_max
-    return (known.true_neg_rate, known.true_pos_rate)[counted[0]].max_diff
+    if len(counted) == 1:
+        return (known.true_neg_rate, known.true_pos_rate)[counted[0]].max_diff
+    return known.equalized_odds_max if rows.n_conditions == 2 else known.pos_pred_rate.max_diff

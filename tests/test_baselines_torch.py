@@ -424,3 +424,23 @@ def test_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, s = small()
     with pytest.raises(fermi.errors.MissingExtraError, match=rf"needs `{name}.*fermi-fair\[baselines\]"):
         baselines.make(name, 1.0, steps=3).fit(X, y, sensitive_features=s)
+
+
+def test_a_module_must_suit_the_rows() -> None:
+    rng = np.random.default_rng(0)
+    X, y, s = rng.standard_normal((40, 4)), rng.integers(0, 2, 40), rng.integers(0, 2, 40)
+    for outputs in (1, 3):
+        with pytest.raises(
+            fermi.FermiError, match=r"`module` returns the shape \(1, \d\) for 1 rows; expected \(1, 2\)"
+        ):
+            baselines.make("mary", module=nn.Linear(4, outputs)).fit(X, y, sensitive_features=s)
+    with pytest.raises(fermi.FermiError, match=r"`module` fails on rows of shape \(4,\)"):
+        baselines.make("mary", module=nn.Linear(3, 2)).fit(X, y, sensitive_features=s)
+
+
+def test_repair_where_groups_are_known_in_one_class_alone() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), rng.integers(0, 2, 60)
+    s = [None if label == 0 else int(group) for label, group in zip(y, rng.integers(0, 2, 60), strict=True)]
+    model = baselines.make("repair", 1.0, random_state=0, steps=5).fit(X, y, sensitive_features=s)
+    assert model.predict(X).shape == (60,)

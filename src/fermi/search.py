@@ -135,7 +135,7 @@ def violation(problem: Problem, predicted: Ints) -> Violation:
         cells = np.ravel_multi_index((problem.conditions[counted], codes[counted], predicted[counted]), shape)
         weight = problem.weight[counted]
         table, squares = (_totals(cells, w, shape) for w in (weight, weight**2))
-        found.append(Violation(parity_difference(Contingency(table)), _standard_error(table, squares)))
+        found.append(Violation(parity_difference(Contingency(table)), standard_error(table, squares)))
     return max(found)
 
 
@@ -144,7 +144,7 @@ def _totals(cells: Ints, weight: Floats, shape: tuple[int, ...]) -> Floats:
     return totals.reshape(shape)
 
 
-def _standard_error(table: Floats, squares: Floats) -> float:
+def standard_error(table: Floats, squares: Floats) -> float:
     """Of the difference between the largest and the smallest rate, where that difference is largest."""
     total = table.sum(axis=2, keepdims=True)
     rates = np.divide(table, total, out=np.full(table.shape, np.nan), where=total > 0)

@@ -17,7 +17,7 @@ from fermi.baselines._protocol import Baseline, Rows, geometric
 from fermi.errors import FermiError
 from fermi.settings import AT_LEAST_ONE, number, whole
 from fermi.torch import models
-from fermi.torch._rows import Feed, predict_logits, read_rows
+from fermi.torch._rows import Feed, first_logits, predict_logits, read_rows
 
 
 class Penalty(nn.Module):
@@ -100,6 +100,7 @@ class TorchBaseline(Baseline):
         with torch.random.fork_rng([]), torch.enable_grad():
             torch.default_generator.manual_seed(int(rng.integers(2**62)))
             self.module_ = self._fresh_module(rows)
+            first_logits(self.module_, rows.X[:1], rows.n_classes, torch.device("cpu"))
             penalty = self._penalty(rows)
             self._train(
                 rows,

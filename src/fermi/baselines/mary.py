@@ -8,7 +8,6 @@ are biased, the more the smaller the batch.
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
 from fermi.baselines._protocol import Capabilities, Rows
@@ -34,6 +33,6 @@ class ChiSquared(Penalty):
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
         """χ² between prediction and group."""
         F = logits.softmax(1)
-        P = torch.zeros(self.n_groups, F.shape[1], dtype=F.dtype).index_add(0, s, F) / len(F)
+        P = F.new_zeros(self.n_groups, F.shape[1]).index_add(0, s, F) / len(F)
         value: Tensor = ermi(P)
         return value

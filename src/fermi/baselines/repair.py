@@ -1,12 +1,12 @@
 """REPAIR: removing representation bias by dataset resampling (Li and Vasconcelos 2019).
 
 The bias of a data set towards a representation is 1 − R / H(Y), where R is the least cross-entropy of predicting the
-label from the representation alone. Each row gets a weight in (0, 1), the sigmoid of a number that starts at 0 and
-goes down the gradient of the bias; then the network is trained on weighed rows. Here the representation is the
-sensitive attribute, such as the colour of a digit: the bias is the mutual information of label and group over H(Y), the
-best predictor is known in closed form, and rows of one label and group always share one weight. Pre-processing, so it
-knows demographic parity alone. `strength` raises the weights to a power: for tables at strength 1 the one that is
-fairest for logistic regression, as in `reweighing`, for images the paper's, 1. Rows with an unknown group weigh 1. The
+label from the representation alone. Each row gets a weight in (0, 1), the sigmoid of a number that starts at 0 and goes
+down the gradient of the bias; then the network is trained on weighed rows. Here the representation is the sensitive
+attribute, such as the colour of a digit: the bias is the mutual information of label and group over H(Y), the best
+predictor is known in closed form, and rows of one label and group always share one weight. Pre-processing, so it knows
+demographic parity alone. `strength` raises the weights to a power: at strength 1 the one that is fairest for logistic
+regression, as in `reweighing`, or the paper's, 1, for a network of the user's. Rows with an unknown group weigh 1. The
 weights are fixed while the network trains, so batch gradients are unbiased; of the descent that finds them nothing is
 proved.
 """
@@ -34,22 +34,24 @@ class Repair(TorchBaseline):
     weights = (1.0, 1.0)  # strength is in the rows' weights
 
     def _penalty(self, rows: Rows) -> nn.Module:
-        return Reweighed(rows, self.strength)
+        known = rows.take(rows.s >= 0)
+        tabular = self.module is None and len(np.unique(known.y)) > 1
+        return Reweighed(rows, self.strength, fairest=tabular and self.strength > 0.0)
 
 
 class Reweighed(Penalty):
     """The weighed loss less the plain one, which the loop adds."""
 
-    def __init__(self, rows: Rows, strength: float) -> None:
+    def __init__(self, rows: Rows, power: float, *, fairest: bool) -> None:
         super().__init__(rows)
         table = np.zeros((self.n_classes, self.n_groups))
         known = rows.s >= 0
         np.add.at(table, (rows.y[known], rows.s[known]), 1.0)
         weights = repaired(table)
-        if strength > 0.0 and rows.X.ndim == 2:
+        if fairest:
             some = rows.take(known)
-            strength *= fairest_power(some, weights[some.y, some.s])
-        weights = weights**strength
+            power *= fairest_power(some, weights[some.y, some.s])
+        weights = weights**power
         weights *= table.sum() / (table * weights).sum()
         # The last column is for unknown groups, whose code is -1.
         self.excess = torch.as_tensor(np.column_stack([weights, np.ones(self.n_classes)]) - 1.0, dtype=torch.float32)

@@ -5,8 +5,9 @@ sees the advantaged rows alone. The classifier steps along ∇L_P − proj_{∇L
 from helping the adversary, the last term hurts it. Both step at once. The adversary is that of the paper's experiments,
 for any classes and groups: a linear model of the probabilities sharpened by a factor 1 + |c|, which it learns, with
 weights of its own for each label. `strength` is α; since the projection is there for any α, the least strength above 0
-already changes the model. The projection is not linear in the batch, so the gradients are biased; nothing is proved for
-networks.
+already changes the model. With two classes and one row per batch both gradients have one direction, and the projection
+leaves nothing of the loss: the method needs larger batches. The projection is not linear in the batch, so the gradients
+are biased; nothing is proved for networks.
 """
 
 from __future__ import annotations

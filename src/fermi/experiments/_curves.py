@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fermi import baselines
-from fermi.experiments._frontier import LEVELS, area, at_levels, interval, level_table
+from fermi.experiments._frontier import LEVELS, area, at_levels, compare, interval, level_table
 from fermi.experiments._style import style
 
 _WORDS = {
@@ -30,15 +30,19 @@ class Panels:
     def draw(self, records: pd.DataFrame, canvas: Any) -> None:
         """Test error against test violation, labels with labels; mean over splits and seeds at each strength."""
         downs, acrosses = (list(dict.fromkeys(records[name])) for name in (self.down, self.across))
-        canvas.set_size_inches(4.6 * len(acrosses), 3.9 * len(downs))
+        canvas.set_size_inches(4.6 * len(acrosses), 3.9 * len(downs) + 0.8)
         axes = canvas.subplots(len(downs), len(acrosses), squeeze=False)
+        legend: dict[str, Any] = {}
         for i, down in enumerate(downs):
             for j, across in enumerate(acrosses):
                 some = records[(records[self.down] == down) & (records[self.across] == across)]
                 draw_panel(axes[i, j], some)
                 axes[i, j].set_title(f"{named(self.across, across)}\n{named(self.down, down)}", fontsize=9)
-        handles, labels = axes[0, 0].get_legend_handles_labels()
-        canvas.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
+                handles, labels = axes[i, j].get_legend_handles_labels()
+                legend |= dict(zip(labels, handles, strict=True))
+        ordered = sorted(legend)
+        handles = [legend[label] for label in ordered]
+        canvas.legend(handles, ordered, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
 
 
 def named(column: str, value: Any) -> str:
@@ -53,38 +57,45 @@ def named(column: str, value: Any) -> str:
 
 
 def draw_panel(ax: Any, some: pd.DataFrame) -> None:
-    """One curve per method; a star marks those that need the attribute to predict."""
+    """One curve per method; a star marks those that need the attribute to predict, thin bars the spread of runs."""
     for method, group in some.groupby("method"):
-        curve = group.groupby("strength")[["test_violation", "test_error"]].mean().sort_index()
+        by_strength = group.groupby("strength")[["test_violation", "test_error"]]
+        curve, spread = by_strength.mean(), by_strength.std(ddof=1).fillna(0.0)
         star = "*" if baselines.find(str(method)).capabilities.needs_attribute else ""
-        alone = {"linestyle": "none"} if len(curve) == 1 else {}
-        ax.plot(
-            curve["test_violation"],
-            curve["test_error"],
-            label=f"{method}{star}",
-            markersize=4,
-            **style(str(method)),
-            **alone,
-        )
+        looks = {**style(str(method)), **({"linestyle": "none"} if len(curve) == 1 else {})}
+        ax.errorbar(
+            curve["test_violation"], curve["test_error"], spread["test_error"], spread["test_violation"],
+            label=f"{method}{star}", markersize=4, elinewidth=0.4, **looks,
+        )  # fmt: skip
     ax.set_xlabel("violation (test, labels)")
     ax.set_ylabel("error (test)")
     ax.grid(alpha=0.3)
 
 
-def tables(records: pd.DataFrame, by: Sequence[str], levels: tuple[float, ...] = LEVELS) -> str:
+def tables(records: pd.DataFrame, by: Sequence[str], levels: Sequence[float] = LEVELS) -> str:
     """For each combination of columns: the error at levels of violation, hard and soft, and areas."""
     parts = []
     for values, some in records.groupby(list(by), dropna=False, sort=False):
         heading = ", ".join(named(name, value) for name, value in zip(by, values, strict=True))
-        parts += [
-            f"## {heading}",
-            sampling_note(some),
-            "Labels on both axes:",
-            level_table(at_levels(some, levels), levels),
-        ]
-        parts += ["Probabilities on both axes:", level_table(at_levels(some, levels, "soft_"), levels)]
-        parts += ["Area under the frontier (mean error over violations up to 0.2) and seconds per fit:", areas(some)]
+        parts += [f"## {heading}", sampling_note(some), "Labels on both axes:"]
+        parts += [level_table(at_levels(some, levels), levels), "Rivals beside FERMI at these levels:"]
+        parts += [comparison_table(compare(some, levels), levels), "Probabilities on both axes:"]
+        parts += [level_table(at_levels(some, levels, "soft_"), levels)]
+        parts += ["Area under the frontier (mean error over bounds up to 0.2) and seconds per fit:", areas(some)]
     return "\n\n".join(parts)
+
+
+def comparison_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> str:
+    """Markdown: for each rival and level whether its error is above, below or the same, and by how much."""
+    lines = ["| rival | " + " | ".join(f"≤ {level:g}" for level in levels) + " |", "|---" * (len(levels) + 1) + "|"]
+    for method, group in found.groupby("method"):
+        entries = []
+        for row in group.to_dict("records"):
+            size = "" if np.isnan(row["difference"]) else f" {row['difference']:+.4f}"
+            width = "" if np.isnan(row["width"]) else f" ± {row['width']:.4f}"
+            entries.append(f"{row['outcome']}{size}{width}")
+        lines.append(f"| {method} | " + " | ".join(entries) + " |")
+    return "\n".join(lines)
 
 
 def areas(some: pd.DataFrame) -> str:
@@ -101,39 +112,8 @@ def areas(some: pd.DataFrame) -> str:
 
 def sampling_note(some: pd.DataFrame) -> str:
     """The noise of a gap, below which nothing can be said."""
+    choosing, testing = (some[f"{part}_standard_error"].mean() for part in ("val", "test"))
     return (
-        f"The standard error of a test gap is about {some['test_standard_error'].mean():.3f}: differences of violation "
-        "below it mean nothing."
+        f"The standard error of a gap is about {choosing:.3f} on the rows that choose the knob, {testing:.3f} on the "
+        "test rows: differences of violation below these mean nothing."
     )
-
-
-def worse_cells(records: pd.DataFrame, by: Sequence[str], levels: tuple[float, ...] = LEVELS) -> pd.DataFrame:
-    """Where a rival that does without the attribute has a smaller error than FERMI, beyond the intervals."""
-    found = []
-    for values, some in records.groupby(list(by), dropna=False, sort=False):
-        chosen = at_levels(some, levels)
-        for level in levels:
-            ours = chosen[(chosen["method"] == "fermi") & (chosen["level"] == level)]
-            for method, theirs in chosen[chosen["level"] == level].groupby("method"):
-                if method in ("fermi", "none") or baselines.find(str(method)).capabilities.needs_attribute:
-                    continue
-                mean, width = interval(theirs["error"])
-                own, own_width = interval(ours["error"]) if len(ours) else (float("inf"), 0.0)
-                margin = np.nan_to_num(width) + np.nan_to_num(own_width)
-                if mean < own - margin:
-                    found.append(
-                        [*values, level, method, mean, own, theirs["violation"].mean(), ours["violation"].mean()]
-                    )
-    columns = [*by, "level", "method", "error", "fermi's error", "violation", "fermi's violation"]
-    return pd.DataFrame(found, columns=columns)
-
-
-def listed_cells(worse: pd.DataFrame) -> str:
-    """Markdown: the cells of `worse_cells`."""
-    if worse.empty:
-        return "At no level of violation is a rival that does without the attribute below FERMI beyond the intervals."
-    lines = ["Where a rival that does without the attribute is below FERMI, beyond the intervals:", ""]
-    lines += ["| " + " | ".join(worse.columns) + " |", "|---" * len(worse.columns) + "|"]
-    for row in worse.itertuples(index=False):
-        lines.append("| " + " | ".join(f"{v:.4f}" if isinstance(v, float) else str(v) for v in row) + " |")
-    return "\n".join(lines)

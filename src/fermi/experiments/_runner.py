@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
@@ -23,21 +24,26 @@ def reproduce(name: str, figure: Figure, *, quick: bool, folder: Path, workers: 
     """Run what is not there yet, and write `cells.csv`, `summary.md` and `figure.png`."""
     import pandas as pd
 
+    if figure.draw is not None:
+        require("matplotlib", extra="report")  # now, not after hours of training
+    folder = folder / "quick" if quick else folder  # which must not overwrite the page of a full run
     folder.mkdir(parents=True, exist_ok=True)
     cells = {figure.key(cell): cell for cell in figure.cells(quick)}
     journal = Journal(folder / _JOURNAL)
     missing = {key: cell for key, cell in cells.items() if key not in journal.done}
     began = time.perf_counter()
-    _run_all(name, missing, journal, workers or os.cpu_count() or 1)
+    failed = _run_all(name, missing, journal, workers or os.cpu_count() or 1)
     seconds = time.perf_counter() - began
-    records = pd.DataFrame([record for key in cells for record in journal.done[key]])
+    records = pd.DataFrame([record for key in cells for record in journal.done.get(key, ())])
     _write(folder / "cells.csv", records.to_csv(index=False).encode())
-    page = (
-        f"# {figure.title}\n\n{_provenance(quick, len(cells), len(missing), seconds)}\n\n{figure.summarise(records)}\n"
-    )
-    _write(folder / "summary.md", page.encode())
-    if figure.draw is not None:
+    page = [f"# {figure.title}", _provenance(quick, len(cells), len(missing), seconds, records)]
+    page += [f"**{len(failed)} training runs failed and are missing below:**", *failed] if failed else []
+    page += [figure.summarise(records)] if len(records) else []
+    _write(folder / "summary.md", ("\n\n".join(page) + "\n").encode())
+    if figure.draw is not None and len(records):
         _draw(figure, records, folder / "figure.png")
+    if failed:
+        raise FermiError(f"{len(failed)} of {len(cells)} training runs failed, the first: {failed[0]}")
     return folder
 
 
@@ -47,10 +53,12 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.done: dict[str, list[Record]] = {}
-        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        self._before = "\n" if text and not text.endswith("\n") else ""  # after a line that was cut off
+        for line in text.splitlines():
             try:
                 entry = json.loads(line)
-            except ValueError:  # cut off when the machine went down
+            except ValueError:  # the machine went down in the middle of it
                 continue
             self.done[entry["key"]] = entry["records"]
 
@@ -58,34 +66,50 @@ class Journal:
         """Write one cell's records."""
         self.done[key] = records
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"key": key, "records": records}) + "\n")
+            file.write(self._before + json.dumps({"key": key, "records": records}) + "\n")
+        self._before = ""
 
 
-def _run_all(name: str, cells: dict[str, Cell], journal: Journal, workers: int) -> None:
+def _run_all(name: str, cells: dict[str, Cell], journal: Journal, workers: int) -> list[str]:
+    """Run the cells, and say which failed: they are not in the journal, so that they are tried again."""
     from joblib import Parallel, delayed, parallel_config
 
-    if not cells:
-        return
+    failed: list[str] = []
     # The cells are what runs in parallel; threads inside of them would only wait for each other.
     with parallel_config("loky", n_jobs=workers, inner_max_num_threads=1), _progress(name, len(cells)) as advance:
         running = Parallel(return_as="generator_unordered")
-        for key, records in running(delayed(_run_cell)(name, key, cell) for key, cell in cells.items()):
-            journal.add(key, records)
+        for key, found in running(delayed(_run_cell)(name, key, cell) for key, cell in cells.items()):
+            if isinstance(found, str):
+                failed.append(found)
+            else:
+                journal.add(key, found)
             advance()
+    return failed
 
 
-def _run_cell(name: str, key: str, cell: Cell) -> tuple[str, list[Record]]:
-    """In a process of its own, which finds the figure by its name."""
+def _run_cell(name: str, key: str, cell: Cell) -> tuple[str, list[Record] | str]:
+    """In a process of its own, which finds the figure by its name: the records, or why there are none."""
     from fermi.experiments import find
 
     began = time.perf_counter()
     try:
         found = find(name).run(cell)
     except Exception as error:
-        raise FermiError(f"The cell {dict(cell)} failed ({type(error).__name__}: {error}).") from error
-    seconds = time.perf_counter() - began
-    records = found if isinstance(found, list) else [found]
-    return key, [{**cell, "cell_seconds": seconds, **record} for record in records]
+        return key, f"{dict(cell)}: {type(error).__name__}: {' '.join(str(error).split())}"
+    own = {"cell_seconds": time.perf_counter() - began, "commit": _commit()}
+    return key, [{**cell, **own, **record} for record in (found if isinstance(found, list) else [found])]
+
+
+@functools.cache
+def _commit() -> str:
+    """Of the checkout that runs, with a plus if files have changed since."""
+    git = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        head = subprocess.run([*git, "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True)
+        changed = subprocess.run([*git, "status", "--porcelain"], check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
 @contextmanager
@@ -104,8 +128,7 @@ def _progress(title: str, total: int) -> Iterator[Any]:
 
 
 def _draw(figure: Figure, records: Any, path: Path) -> None:
-    matplotlib = require("matplotlib", extra="report")
-    matplotlib.use("Agg")
+    require("matplotlib", extra="report").use("Agg")
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(layout="constrained")
@@ -123,16 +146,13 @@ def _write(path: Path, content: bytes) -> None:
     partial.replace(path)
 
 
-def _provenance(quick: bool, cells: int, ran: int, seconds: float) -> str:
+def _provenance(quick: bool, cells: int, ran: int, seconds: float, records: Any) -> str:
     """How the page came about: what is needed to make it again."""
-    commit = subprocess.run(
-        ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"],
-        check=False, capture_output=True, text=True,
-    ).stdout.strip()  # fmt: skip
     kind = (
         "A quick run: fewer rows, seeds and settings, a look at the shape and no evidence." if quick else "A full run."
     )
+    commits = ", ".join(sorted(set(records["commit"]))) if len(records) else "unknown"
     return (
         f"{kind} {cells} training runs, {ran} of them now, in {seconds:.0f} s; {time.strftime('%Y-%m-%d')}, "
-        f"commit {commit or 'unknown'}, Python {platform.python_version()}, {os.cpu_count()} cores."
+        f"commit {commits}, Python {platform.python_version()}, {os.cpu_count()} cores."
     )

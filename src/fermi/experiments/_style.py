@@ -6,9 +6,10 @@ from typing import Any
 
 from fermi import baselines
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; markers differ where colours repeat.
+# Okabe and Ito's colours, which the colour-blind can tell apart; lines and markers differ where colours repeat.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
 _MARKERS = "os^Dv<>pPX*hd"
+_LINES = ("-", "--", ":", "-.")
 
 
 def style(method: str) -> dict[str, Any]:
@@ -16,4 +17,5 @@ def style(method: str) -> dict[str, Any]:
     if method == "fermi":
         return {"color": "black", "marker": "o", "linewidth": 2.0, "zorder": 5}
     place = [name for name in baselines.available() if name != "fermi"].index(method)
-    return {"color": _COLOURS[place % len(_COLOURS)], "marker": _MARKERS[place % len(_MARKERS)], "linewidth": 1.0}
+    colour, line = _COLOURS[place % len(_COLOURS)], _LINES[place // len(_COLOURS) % len(_LINES)]
+    return {"color": colour, "marker": _MARKERS[place % len(_MARKERS)], "linestyle": line, "linewidth": 1.0}

@@ -6,16 +6,19 @@ import functools
 import time
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from fermi import baselines
+from fermi.contingency import Contingency
 from fermi.datasets import Dataset, load
 from fermi.experiments._figure import Cell, Record
 from fermi.measures import parity_difference
-from fermi.search import folds
+from fermi.search import folds, standard_error
 
 STRENGTHS = (0.0, 0.2, 0.4, 0.55, 0.7, 0.85, 1.0)
 QUICK_STRENGTHS = (0.0, 0.5, 1.0)
@@ -34,14 +37,15 @@ def cells(
 ) -> Iterator[Cell]:
     """All combinations that the methods know; `datasets` says how many splits of each, `more` is the same for all.
 
-    Several splits are as good as several seeds, and a method that draws nothing needs neither.
+    Several splits are as good as several seeds. One that draws nothing needs one, unless its groups are drawn.
     """
     everything = product(methods, datasets, blind, notions, strengths)
     for method, (dataset, splits), hidden, notion, strength in everything:
         can = baselines.find(method).capabilities
         if notion not in can.notions or (method == "none" and strength > 0.0):
             continue
-        draws = can.stochastic and method not in ("none",)
+        drawn_groups = more.get("missing") or more.get("forced")
+        draws = (can.stochastic and more.get("batch_size") != "all") or drawn_groups or not can.has_knob
         for split, seed in product(range(splits), range(seeds if draws and splits == 1 else 1)):
             yield {
                 "dataset": dataset, "split": split, "blind": hidden, "method": method, "notion": notion,
@@ -49,9 +53,18 @@ def cells(
             }  # fmt: skip
 
 
-@functools.lru_cache(maxsize=4)
-def rows(dataset: str, split: int, blind: bool, limit: int | None) -> Dataset:
-    """The rows of a cell, as numbers; `limit` keeps the first so many training rows."""
+class Table(NamedTuple):
+    """The rows of a cell as numbers: a data set, the groups of training and test rows, and who chooses the knob."""
+
+    data: Dataset
+    s_train: pd.Series[Any]
+    s_test: pd.Series[Any]
+    judges: Any
+
+
+@functools.lru_cache(maxsize=32)
+def rows(dataset: str, split: int, blind: bool, limit: int | None) -> Table:
+    """The rows of a split; `limit` keeps the first so many training rows."""
     options: dict[str, Any] = {"include_sensitive": not blind}
     if dataset == "compas":
         options["races"] = "two"  # as the paper's figures compare
@@ -59,29 +72,35 @@ def rows(dataset: str, split: int, blind: bool, limit: int | None) -> Dataset:
         options["random_state"] = split
     data = load(dataset, **options)
     if limit is not None:
-        data = data.__class__(
-            data.name, data.X_train[:limit], data.y_train[:limit], data.s_train[:limit],
-            data.X_test, data.y_test, data.s_test, note=data.note,
-        )  # fmt: skip
-    return data.numeric()
+        data = replace(data, X_train=data.X_train[:limit], y_train=data.y_train[:limit], s_train=data.s_train[:limit])
+    data = data.numeric()
+    s_train, s_test = joined(data.s_train), joined(data.s_test)
+    strata = np.unique(data.y_train.astype(str) + " " + s_train, return_inverse=True)[1]
+    # A quarter of the training rows, with all groups and classes in proportion.
+    return Table(data, s_train, s_test, folds(strata, _PARTS, np.random.default_rng(split)) == 0)
+
+
+def joined(columns: pd.DataFrame) -> pd.Series[Any]:
+    """Several sensitive columns as one."""
+    first, *others = (columns[name].astype(str) for name in columns)
+    for other in others:
+        first = first + " " + other
+    return first
 
 
 def run(cell: Cell) -> Record:
     """Fit one method, and measure it on the rows that choose the knob and on the test rows."""
-    data = rows(cell["dataset"], cell["split"], cell["blind"], cell.get("rows"))
-    s = data.s_train.astype(str).agg(" ".join, axis=1)
-    judged = chosen_rows(data, cell["split"])
+    data, s_train, s_test, judged = rows(cell["dataset"], cell["split"], cell["blind"], cell.get("rows"))
     train = np.flatnonzero(~judged)
-    groups = corrupted(s.iloc[train].astype(object), cell)
+    groups = corrupted(s_train.iloc[train].astype(object), cell)
     model = baselines.make(cell["method"], cell["strength"], cell["notion"], cell["seed"], **training(cell, len(train)))
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(data.X_train.iloc[train], data.y_train.iloc[train], sensitive_features=groups)
     record: Record = {"seconds": time.perf_counter() - began}
-    s_test = data.s_test.astype(str).agg(" ".join, axis=1)
     parts = {
-        "val": (data.X_train[judged], data.y_train[judged], s[judged]),
+        "val": (data.X_train[judged], data.y_train[judged], s_train[judged]),
         "test": (data.X_test, data.y_test, s_test),
     }
     for name, part in parts.items():
@@ -96,13 +115,6 @@ def training(cell: Cell, n: int) -> dict[str, Any]:
     if options["batch_size"] == "all":
         options = {} if cell["method"] == "fermi" else {**options, "batch_size": n}
     return {name: value for name, value in options.items() if name in known and value is not None}
-
-
-def chosen_rows(data: Dataset, split: int) -> Any:
-    """Which training rows choose the knob: a fixed quarter, with all groups and classes in proportion."""
-    strata = data.y_train.astype(str) + " " + data.s_train.astype(str).agg(" ".join, axis=1)
-    codes = np.unique(strata, return_inverse=True)[1]
-    return folds(codes, _PARTS, np.random.default_rng(split)) == 0
 
 
 def corrupted(s: Any, cell: Cell) -> Any:
@@ -125,21 +137,13 @@ def measured(model: Any, X: Any, y: Any, s: Any, notion: str) -> dict[str, float
         "violation": parity_difference(predicted, s, y_true=y, notion=notion, classes=model.classes_.tolist()),
         "soft_error": float(1.0 - F[np.arange(len(F)), own].mean()),
         "soft_violation": parity_difference(F, s, y_true=y, notion=notion, classes=model.classes_.tolist()),
-        "standard_error": standard_error(predicted, np.asarray(y), np.asarray(s), notion),
+        "standard_error": gap_error(model, predicted, y, s, notion),
+        "constant_error": float(1.0 - np.unique(own, return_counts=True)[1].max() / len(own)),
     }
 
 
-def standard_error(predicted: Any, y: Any, s: Any, notion: str) -> float:
-    """That of the gap between two groups' rates, the largest over the conditions."""
-    last = np.unique(y)[-1]
-    conditions = {
-        "demographic_parity": [np.ones(len(y), dtype=bool)],
-        "equalized_odds": [y == label for label in np.unique(y)],
-    }
-    found = []
-    for inside in conditions.get(notion, [y == last]):
-        rates = [
-            (np.mean(predicted[inside & (s == g)] == last), (inside & (s == g)).sum()) for g in np.unique(s[inside])
-        ]
-        found.append(np.sqrt(sum(p * (1.0 - p) / n for p, n in rates)))
-    return float(max(found))
+def gap_error(model: Any, predicted: Any, y: Any, s: Any, notion: str) -> float:
+    """The standard error of the gap."""
+    known = model.classes_.tolist()
+    table = Contingency.from_predictions(predicted, s, y_true=y, notion=notion, classes=known).table
+    return standard_error(table, table)

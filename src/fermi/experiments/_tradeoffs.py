@@ -9,8 +9,9 @@ import pandas as pd
 
 from fermi.experiments import _tabular
 from fermi.experiments._claims import Claim, Verdict, verdicts
-from fermi.experiments._curves import Panels, listed_cells, tables, worse_cells
+from fermi.experiments._curves import Panels, named, tables
 from fermi.experiments._figure import Cell, Figure
+from fermi.experiments._frontier import compare
 
 NOTIONS = ("demographic_parity", "equalized_odds", "equal_opportunity")
 IN_PROCESSING = (
@@ -33,8 +34,7 @@ def figure(
     """A figure whose tables go by some columns and whose panels by two of them."""
 
     def summarise(records: pd.DataFrame) -> str:
-        parts = [verdicts(claims, records), listed_cells(worse_cells(records, by)), tables(records, by)]
-        return "\n\n".join(parts)
+        return "\n\n".join([verdicts(claims, records), tables(records, by)])
 
     return Figure(title, cells, _tabular.run, summarise, Panels(*panels).draw)
 
@@ -53,9 +53,19 @@ def dominates(by: Sequence[str]) -> Callable[[pd.DataFrame], Verdict]:
     """Whether no rival that does without the attribute at prediction is below FERMI anywhere."""
 
     def judge(records: pd.DataFrame) -> Verdict:
-        worse = worse_cells(records, by)
-        if worse.empty:
-            return "held", "at no level is a rival that does without the attribute below FERMI beyond the intervals"
-        return "did not hold", f"a rival is below FERMI in {len(worse)} cells, listed below"
+        found = []
+        for values, some in records.groupby(list(by), dropna=False, sort=False):
+            where = ", ".join(named(name, value) for name, value in zip(by, values, strict=True))
+            found.append(compare(some).assign(where=where))
+        outcomes = pd.concat(found)
+        below = outcomes[outcomes["outcome"] == "below"]
+        if len(below):
+            rivals = [f"{row['method']} at ≤ {row['level']:g} ({row['where']})" for row in below.to_dict("records")]
+            return "did not hold", f"{len(below)} of {len(outcomes)} comparisons: " + "; ".join(rivals)
+        counts = outcomes["outcome"].value_counts().to_dict()
+        told = ", ".join(f"{word} {count}" for word, count in counts.items())
+        if not counts or set(counts) <= {"one run", "not reached"}:
+            return "could not be tested here", f"no interval: {told or 'no rival'}"
+        return "held", f"no rival is below; {told}"
 
     return judge

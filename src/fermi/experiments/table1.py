@@ -26,13 +26,13 @@ PAPER = {
 def cells(quick: bool) -> Iterator[Cell]:
     """One for each method."""
     for name in baselines.available():
-        yield {"method": name}
+        can: dict[str, Any] = asdict(baselines.find(name).capabilities)
+        yield {"method": name, **{column: can[column] for column in COLUMNS}}
 
 
 def run(cell: Cell) -> Record:
-    """What the method says of itself."""
-    can: dict[str, Any] = asdict(baselines.find(cell["method"]).capabilities)
-    return {name: can[name] for name in COLUMNS}
+    """Nothing: what the method says of itself is in the cell, so that a change makes another cell."""
+    return {}
 
 
 def summarise(records: pd.DataFrame) -> str:

@@ -83,3 +83,18 @@ def predict_logits(module: nn.Module, X: Any, device: torch.device) -> Floats:
     parts = [module(feed(X[i : i + _CHUNK])).double().cpu().numpy() for i in range(0, X.shape[0], _CHUNK)]
     module.train(training)
     return np.concatenate(parts)
+
+
+def first_logits(module: nn.Module, X: Any, n_classes: int, device: torch.device) -> Floats:
+    """Those before training, which show whether module and rows suit each other."""
+    expected = (X.shape[0], n_classes)
+    try:
+        logits = predict_logits(module, X, device)
+    except (RuntimeError, ValueError, IndexError, AttributeError) as error:
+        reason = str(error).splitlines()[0]
+        raise bad_argument(
+            "module", f"fails on rows of shape {X.shape[1:]} ({reason})", "a network for them, with logits out"
+        ) from error
+    if logits.shape != expected:
+        raise bad_argument("module", f"returns the shape {logits.shape} for {expected[0]} rows", f"{expected}")
+    return logits

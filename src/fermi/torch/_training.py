@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 from fermi._kernels import Floats
 from fermi.checkpoint import fingerprint
-from fermi.errors import FermiError, bad_argument
+from fermi.errors import FermiError
 from fermi.problem import Problem, take_rows
 from fermi.solvers.sgda import shuffled
 from fermi.solvers.solution import Record
 from fermi.solvers.step_sizes import theta_share, w_rate, w_weight, waiting_rate
 from fermi.torch._options import NetSettings
-from fermi.torch._rows import Feed, predict_logits
+from fermi.torch._rows import Feed, first_logits, predict_logits
 from fermi.torch._saved import SavedRun
 from fermi.torch.regularizer import FermiRegularizer
 
@@ -137,7 +137,8 @@ class _Run:
         W = [regularizer.W for regularizer in self.regularizers]
         self.ascent = torch.optim.SGD(W, lr=0.0) if W else None
         self.objective = problem.objective(lam)
-        self.limit = _EXPLODED * max(self.objective.evaluate(self._first_logits()).loss, np.log(problem.n_classes))
+        first = first_logits(self.module, problem.X, problem.n_classes, own.device)
+        self.limit = _EXPLODED * max(self.objective.evaluate(first).loss, np.log(problem.n_classes))
         self.rate = max(w_rate(lam, own.batch_size), waiting_rate(_WAITING * self.total))
         shape = (problem.n_conditions, problem.n_classes)
         self.shares = torch.zeros(shape, dtype=torch.float32, device=own.device)
@@ -267,17 +268,3 @@ class _Run:
             )
             for a in problem.attributes
         ]  # fmt: skip
-
-    def _first_logits(self) -> Floats:
-        """Those before training, which show whether module and rows suit each other."""
-        rows, expected = self.problem.X, (len(self.problem.target), self.problem.n_classes)
-        try:
-            logits = predict_logits(self.module, rows, self.own.device)
-        except (RuntimeError, ValueError, IndexError, AttributeError) as error:
-            reason = str(error).splitlines()[0]
-            raise bad_argument(
-                "module", f"fails on rows of shape {rows.shape[1:]} ({reason})", "a network for them, with logits out"
-            ) from error
-        if logits.shape != expected:
-            raise bad_argument("module", f"returns the shape {logits.shape} for {expected[0]} rows", f"{expected}")
-        return logits

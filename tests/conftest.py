@@ -1,6 +1,12 @@
 from __future__ import annotations
 
 import os
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # One process per core runs tests: threads of torch, XGBoost or BLAS inside of them would wait for each other.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -69,3 +70,15 @@ def dominates(by: Sequence[str]) -> Callable[[pd.DataFrame], Verdict]:
         return "held", f"no rival is below; {told}"
 
     return judge
+
+
+def three_datasets(number: int, notion: str) -> Figure:
+    """Figures 10 to 12: COMPAS, German and Adult with pre- and post-processing rivals, one notion each."""
+    by = ("dataset", "blind")
+    return figure(
+        f"Figure {number}: COMPAS, German and Adult with pre- and post-processing rivals, {named('notion', notion)}",
+        partial(grid, methods=ALL_METHODS, notions=(notion,), datasets=(("compas", 10), ("german", 10), ("adult", 1))),
+        [Claim("FERMI's curve dominates those of all rivals", "appendix E.5", dominates(by))],
+        by=by,
+        panels=("blind", "dataset"),
+    )

@@ -26,7 +26,7 @@ from fermi.baselines.cho_mi import Discriminator
 from fermi.baselines.cooper import LargestGap, make_problem
 from fermi.baselines.fairret import NormPenalty
 from fermi.baselines.mary import ChiSquared
-from fermi.baselines.prost import _BANDWIDTH, MeanDiscrepancy
+from fermi.baselines.prost import _BANDWIDTH, MeanDiscrepancy, mean_kernel
 from fermi.baselines.repair import bias_and_slope, repaired
 from fermi.baselines.reweighing import fairest_power
 from fermi.baselines.zhang import Adversary, Zhang
@@ -115,6 +115,16 @@ def test_prost_is_the_discrepancy_pair_by_pair(notion: str) -> None:
     assert value_of(MeanDiscrepancy(rows), rows, logits) == pytest.approx(float(by_pairs(logits.detach())), rel=1e-5)
     (expected,) = torch.autograd.grad(by_pairs(logits), logits)
     torch.testing.assert_close(slope_of(MeanDiscrepancy(rows), rows, logits), expected, atol=1e-7, rtol=1e-5)
+
+
+def test_prost_needs_no_matrix_of_all_pairs() -> None:
+    rng = np.random.default_rng(0)
+    score, signs = torch.tensor(np.append(rng.beta(0.5, 2.0, 500), [0.0, 0.5, 1.0])), torch.tensor(rng.normal(size=503))
+    away = score[:, None] - score
+    kernel = (-0.5 * (away / _BANDWIDTH) ** 2).exp()
+    mass, slope = mean_kernel(score, signs)
+    torch.testing.assert_close(mass, kernel @ signs, atol=1e-9, rtol=1e-9)
+    torch.testing.assert_close(slope, -(kernel * away) @ signs / _BANDWIDTH**2, atol=1e-9, rtol=1e-9)
 
 
 @pytest.mark.parametrize("m", [2, 3])

@@ -16,6 +16,7 @@ from fermi.baselines._torch import Penalty, TorchBaseline
 
 # Of the kernel, in probability. A narrower one mostly punishes spread in batches of hundreds.
 _BANDWIDTH = 0.3
+_POINTS = 32
 
 
 class Prost(TorchBaseline):
@@ -38,10 +39,24 @@ class MeanDiscrepancy(Penalty):
             return logits.sum() * 0.0
         score = logits.softmax(1)[:, 1]
         signs = ((2 * s - 1) / counts[s]).to(score.dtype)
-        # Gradient by hand: automatic differentiation would keep and go through every matrix of pairs, twice as slow.
         with torch.no_grad():
-            kernel = (score[:, None] - score).square_().mul_(-0.5 / _BANDWIDTH**2).exp_()
-            mass, moment = (kernel @ torch.stack([signs, signs * score], 1)).T
-            slope = 2.0 / _BANDWIDTH**2 * signs * (moment - score * mass)
-        value: Tensor = signs @ mass + slope @ (score - score.detach())
+            mass, slope = mean_kernel(score, signs)
+        value: Tensor = signs @ mass + 2.0 * (signs * slope) @ (score - score.detach())
         return value
+
+
+def mean_kernel(score: Tensor, signs: Tensor) -> tuple[Tensor, Tensor]:
+    """Σ_j sign_j k(x, x_j) and its derivative at every score x, without the matrix of all pairs.
+
+    The sum is a smooth function on [0, 1], so its values at a few Chebyshev points give it everywhere, to nearly all
+    digits: barycentric interpolation.
+    """
+    steps = torch.arange(_POINTS + 1, dtype=score.dtype, device=score.device)
+    points = 0.5 - 0.5 * torch.cos(steps * (torch.pi / _POINTS))
+    away = score - points[:, None]
+    kernel = (away.square() * (-0.5 / _BANDWIDTH**2)).exp() * signs
+    at_points = torch.stack([kernel.sum(1), (kernel * away).sum(1) / _BANDWIDTH**2], 1)
+    ends = torch.where((steps == 0) | (steps == _POINTS), 0.5, 1.0)
+    share = (ends * (1.0 - 2.0 * (steps % 2)))[:, None] / torch.where(away == 0.0, 1e-12, away)
+    mass, slope = (share.T @ at_points / share.sum(0)[:, None]).T
+    return mass, slope

@@ -20,23 +20,28 @@ _CAPABILITIES = {
 
 
 def table() -> str:
-    """What every method says of itself, as a Markdown table."""
-    head = ["name", "method", "notions", *_CAPABILITIES.values(), "drawn"]
-    lines = [head, ["---"] * 3 + [":-:"] * (len(head) - 3), *map(_row, baselines.available())]
+    """What every method is and says of itself, as a Markdown table."""
+    lines = [["name", "method", "notions", "what holds of it"], ["---"] * 4]
+    lines += [[f"`{name}`", _source(name), *_facts(name)] for name in baselines.available()]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-def _row(name: str) -> list[str]:
-    method = baselines.find(name)
-    note = " ".join((inspect.getdoc(inspect.getmodule(method)) or "").split("\n\n")[0].split())
-    # Up to the year of the source, or else to the colon.
+def _source(name: str) -> str:
+    """The first words of the file, up to the year of the source, or else to the colon."""
+    note = " ".join((inspect.getdoc(inspect.getmodule(baselines.find(name))) or "").split("\n\n")[0].split())
     source = re.match(r".*?\([^()]*\d{4}\)", note) or re.match(r"[^:]*", note)
     assert source
+    return source[0]
+
+
+def _facts(name: str) -> list[str]:
+    method = baselines.find(name)
     can = method.capabilities
-    drawn = "_drawn" in method._labels.__code__.co_names
+    words = [word for field, word in _CAPABILITIES.items() if getattr(can, field)]
+    if "_drawn" in method._labels.__code__.co_names:
+        words.append("drawn")
     notions = ", ".join(short for notion, short in _NOTIONS.items() if notion in can.notions)
-    facts = [*(getattr(can, field) for field in _CAPABILITIES), drawn]
-    return [f"`{name}`", source[0], notions, *("•" if fact else "" for fact in facts)]
+    return [notions, ", ".join(words)]
 
 
 def updated(page: str) -> str:

@@ -53,12 +53,8 @@ def make(
     ----------
     name : str
         One of `available()`.
-    strength : float
-        From 0, no mitigation, to 1, as fair as the method can be.
-    notion : str or Notion
-        What must be independent of the group.
-    random_state : int, Generator or RandomState, optional
-        Seed.
+    strength, notion, random_state
+        As in `Baseline`.
     **options
         What the method takes besides, such as `module` and `batch_size` of those that train a network.
 

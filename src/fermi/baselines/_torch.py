@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ from fermi.torch import models
 from fermi.torch._rows import Feed, first_logits, predict_logits, read_rows
 
 
-class Penalty(nn.Module):
+class Penalty(nn.Module, ABC):
     """What a method adds to the loss of a batch, before its weight.
 
     Its own parameters, if any, are trained along with the network, by their own gradients: one that is to be maximised
@@ -31,6 +31,20 @@ class Penalty(nn.Module):
         super().__init__()
         self.n_classes, self.n_groups, self.n_conditions = rows.n_classes, rows.n_groups, rows.n_conditions
 
+    def conditions(self, s: Tensor, z: Tensor) -> list[tuple[int, Tensor]]:
+        """The conditions that the batch shows, each with its rows of known groups."""
+        z = z.where(s >= 0, -1)
+        every = [(value, (z == value).nonzero()[:, 0]) for value in range(self.n_conditions)]
+        return [(value, rows) for value, rows in every if len(rows)]
+
+    @abstractmethod
+    def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
+        """Of the logits, classes, groups and conditions of a batch."""
+
+
+class WithinConditions(Penalty):
+    """One that looks at each condition by itself."""
+
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
         """The mean over the conditions in 𝒵 of `within`, each weighed by its rows in the batch."""
         parts = self.conditions(s, z)
@@ -38,15 +52,9 @@ class Penalty(nn.Module):
         values = [len(rows) / counted * self.within(logits[rows], s[rows], value) for value, rows in parts]
         return sum(values, start=logits.sum() * 0.0)
 
-    def conditions(self, s: Tensor, z: Tensor) -> list[tuple[int, Tensor]]:
-        """The conditions that the batch shows, each with its rows of known groups."""
-        z = z.where(s >= 0, -1)
-        every = [(value, (z == value).nonzero()[:, 0]) for value in range(self.n_conditions)]
-        return [(value, rows) for value, rows in every if len(rows)]
-
+    @abstractmethod
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
         """The penalty of the rows of one condition, whose groups are known."""
-        raise NotImplementedError
 
 
 class TorchBaseline(Baseline):

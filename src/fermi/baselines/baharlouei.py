@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import Penalty, TorchBaseline, group_means
+from fermi.baselines._torch import TorchBaseline, WithinConditions, group_means
 from fermi.formulas.ermi import centred, excess, nonzero
 
 
@@ -31,7 +31,7 @@ class Baharlouei(TorchBaseline):
         return RenyiCorrelation(rows)
 
 
-class RenyiCorrelation(Penalty):
+class RenyiCorrelation(WithinConditions):
     """The second singular value of Q, squared."""
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import Penalty, TorchBaseline, group_means
+from fermi.baselines._torch import TorchBaseline, WithinConditions, group_means
 
 
 class ChoKDE(TorchBaseline):
@@ -29,7 +29,7 @@ class ChoKDE(TorchBaseline):
         return DensityGap(rows)
 
 
-class DensityGap(Penalty):
+class DensityGap(WithinConditions):
     """Σ over groups of Huber(rate of the group − rate of all), the mean over classes."""
 
     def __init__(self, rows: Rows, bandwidth: float = 0.1, delta: float = 0.5) -> None:

@@ -16,7 +16,7 @@ from scipy.stats import entropy
 from torch import Tensor, nn
 
 from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import Penalty, TorchBaseline, reversed_gradient
+from fermi.baselines._torch import TorchBaseline, WithinConditions, reversed_gradient
 
 _HIDDEN = 16
 
@@ -35,7 +35,7 @@ class ChoMI(TorchBaseline):
         return Discriminator(rows)
 
 
-class Discriminator(Penalty):
+class Discriminator(WithinConditions):
     """H(S) + E log D_S(Ŷ), at most the mutual information, and equal to it for the best D."""
 
     def __init__(self, rows: Rows) -> None:

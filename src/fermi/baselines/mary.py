@@ -11,7 +11,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import Penalty, TorchBaseline
+from fermi.baselines._torch import TorchBaseline, WithinConditions
 from fermi.formulas.ermi import ermi
 
 
@@ -27,7 +27,7 @@ class Mary(TorchBaseline):
         return ChiSquared(rows)
 
 
-class ChiSquared(Penalty):
+class ChiSquared(WithinConditions):
     """Plug-in ERMI of a batch."""
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:

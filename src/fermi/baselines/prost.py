@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import Penalty, TorchBaseline
+from fermi.baselines._torch import TorchBaseline, WithinConditions
 
 # Of the kernel, in probability. A narrower one mostly punishes spread in batches of hundreds.
 _BANDWIDTH = 0.3
@@ -29,7 +29,7 @@ class Prost(TorchBaseline):
         return MeanDiscrepancy(rows)
 
 
-class MeanDiscrepancy(Penalty):
+class MeanDiscrepancy(WithinConditions):
     """MMD² between two groups' scores: the mean kernel within each group, less twice that across."""
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:

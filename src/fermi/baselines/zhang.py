@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import Penalty, TorchBaseline
+from fermi.baselines._torch import TorchBaseline, WithinConditions
 
 
 class Zhang(TorchBaseline):
@@ -50,7 +50,7 @@ class Zhang(TorchBaseline):
             p.grad -= (along + weight) * a
 
 
-class Adversary(Penalty):
+class Adversary(WithinConditions):
     """L_A: its cross-entropy."""
 
     def __init__(self, rows: Rows) -> None:

@@ -8,14 +8,13 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from fermi._optional import require
 from fermi.errors import FermiError
 from fermi.experiments._figure import Cell, Figure, Record
+from fermi.progress import Progress
 
 _JOURNAL = "cells.jsonl"
 
@@ -76,14 +75,14 @@ def _run_all(name: str, cells: dict[str, Cell], journal: Journal, workers: int) 
 
     failed: list[str] = []
     # The cells are what runs in parallel; threads inside of them would only wait for each other.
-    with parallel_config("loky", n_jobs=workers, inner_max_num_threads=1), _progress(name, len(cells)) as advance:
-        running = Parallel(return_as="generator_unordered")
-        for key, found in running(delayed(_run_cell)(name, key, cell) for key, cell in cells.items()):
+    with parallel_config("loky", n_jobs=workers, inner_max_num_threads=1), Progress(True) as progress:
+        running = Parallel(return_as="generator_unordered")(delayed(_run_cell)(name, *cell) for cell in cells.items())
+        for done, (key, found) in enumerate(running, start=1):
             if isinstance(found, str):
                 failed.append(found)
             else:
                 journal.add(key, found)
-            advance()
+            progress.say(f"{name}: {done} of {len(cells)} training runs")
     return failed
 
 
@@ -110,21 +109,6 @@ def _commit() -> str:
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
-
-
-@contextmanager
-def _progress(title: str, total: int) -> Iterator[Any]:
-    """A bar on a terminal, nothing elsewhere."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda: None
-        return
-    with Progress(console=console) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda: bar.advance(task)
 
 
 def _draw(figure: Figure, records: Any, path: Path) -> None:

@@ -14,7 +14,6 @@ from fermi.experiments._curves import Panels, named, tables
 from fermi.experiments._figure import Cell, Figure
 from fermi.experiments._frontier import compare
 
-NOTIONS = ("demographic_parity", "equalized_odds", "equal_opportunity")
 IN_PROCESSING = (
     "fermi", "none", "naive", "zafar", "kamishima", "jiang", "prost", "mary", "baharlouei", "rezaei", "donini",
     "cho_kde", "agarwal", "zhang", "fairret", "cooper",

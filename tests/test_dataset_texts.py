@@ -152,8 +152,9 @@ def test_a_vocabulary_ranks_words_and_pads_rows() -> None:
     assert rows.dtype == np.int32
     with pytest.raises(FermiError, match="`length` is 0; expected a whole number of at least 1"):
         Vocabulary.fit(["a"], length=0)
+    wrong: Any = "all"
     with pytest.raises(FermiError, match="`max_words` is 'all'; expected a whole number of at least 1"):
-        Vocabulary.fit(["a"], max_words="all")  # type: ignore[arg-type]
+        Vocabulary.fit(["a"], max_words=wrong)
 
 
 @pytest.mark.parametrize("name", ["glove.txt", "glove.txt.gz"])
@@ -206,5 +207,6 @@ def test_the_text_cnn_trains_on_numbered_words(home_of: Home) -> None:
 def test_what_is_no_text_is_refused() -> None:
     with pytest.raises(FermiError, match="`texts` is one text; expected one text per row"):
         Vocabulary.fit("hello")
+    texts: list[Any] = ["a", None]
     with pytest.raises(FermiError, match="`texts` has None in row 1; expected one text per row"):
-        Vocabulary.fit(["hello"]).transform(["a", None])  # type: ignore[list-item]
+        Vocabulary.fit(["hello"]).transform(texts)

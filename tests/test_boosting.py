@@ -427,6 +427,17 @@ def test_names_that_differ_in_refused_letters_alone_stay_apart() -> None:
 
 
 @pytest.mark.parametrize("booster", BOOSTERS)
+def test_parameters_may_be_lists(booster: str) -> None:
+    X, y, s = table()
+    constraints = {"lightgbm": [1, 0], "xgboost": (1, 0)}[booster]
+    model = FermiBoostingClassifier(booster, lam=0.0, n_estimators=20, learning_rate=0.3)
+    model.set_params(booster_params={**THREADS[booster], "monotone_constraints": constraints})
+    model.fit(X[["a", "b"]], y, sensitive_features=s)
+    rising = pd.DataFrame({"a": np.linspace(-2, 2, 50), "b": 0.0})
+    assert (np.diff(model.decision_function(rising)) >= 0).all()
+
+
+@pytest.mark.parametrize("booster", BOOSTERS)
 def test_parameters_reach_the_bins(booster: str) -> None:
     X, _, _ = table()
     found = [fitted(booster, booster_params={"max_bin": bins}).predict_proba(X) for bins in (3, 255)]

@@ -29,7 +29,7 @@ _NOT_HERE = {
     "scale_pos_weight", "is_unbalance", "pos_bagging_fraction", "neg_bagging_fraction", "categorical_feature",
 }  # fmt: skip
 # Rounds that do not add a tree to those before.
-_NO_BOOSTING = {("boosting", "dart"), ("boosting", "rf"), ("booster", "dart"), ("booster", "gblinear")}
+_NO_BOOSTING = {"boosting": ("dart", "rf", "random_forest"), "booster": ("dart", "gblinear")}
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,16 @@ class BoostingSettings(Common):
         patience = model.early_stopping_rounds
         if patience is not None:
             patience = whole("early_stopping_rounds", patience, f"{AT_LEAST_ONE}, or None", low=1)
+        booster = chosen("booster", model.booster, BOOSTERS)
         return cls(
             **Common.of(model),
-            booster=chosen("booster", model.booster, BOOSTERS),
+            booster=booster,
             n_estimators=whole("n_estimators", model.n_estimators, AT_LEAST_ONE, low=1),
             learning_rate=number(
                 "learning_rate", model.learning_rate, "a number above 0, at most 1", low=0.0, high=1.0, open_low=True
             ),
             early_stopping_rounds=patience,
-            params=read_params(model.booster_params, chosen("booster", model.booster, BOOSTERS)),
+            params=read_params(model.booster_params, booster),
         )
 
 
@@ -74,6 +75,6 @@ def read_params(given: Any, booster: str) -> dict[str, Any]:
             raise bad_argument("booster_params", f"holds {name!r}", f"the argument `{_OWNER[known]}` instead")
         if known in _NOT_HERE:
             raise bad_argument("booster_params", f"holds {name!r}", "parameters that mean something to this objective")
-        if (known, value) in _NO_BOOSTING:
+        if value in _NO_BOOSTING.get(known, ()):
             raise bad_argument("booster_params", f"has {name}={value!r}", "trees that add up round by round")
     return dict(given)

@@ -36,17 +36,17 @@ class Agarwal(Baseline):
     ----------
     strength, notion, random_state
         As in `Baseline`.
-    steps : int
+    max_iter : int
         Steps of the gradient; each trains one logistic regression.
     """
 
     capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True)
 
     def __init__(
-        self, strength: float = 0.5, notion: Any = "demographic_parity", random_state: Any = None, *, steps: int = 30
+        self, strength: float = 0.5, notion: Any = "demographic_parity", random_state: Any = None, *, max_iter: int = 30
     ) -> None:
         super().__init__(strength, notion, random_state)
-        self.steps = steps
+        self.max_iter = max_iter
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         fairlearn = require("fairlearn.reductions", extra="baselines")
@@ -56,7 +56,10 @@ class Agarwal(Baseline):
         moment = getattr(fairlearn, _MOMENTS[constraint(rows)])(difference_bound=bound)
         # The multipliers may sum to 1 / eps.
         found = fairlearn.ExponentiatedGradient(
-            logistic_regression(len(rows.y)), moment, eps=0.01, max_iter=whole("steps", self.steps, AT_LEAST_ONE, low=1)
+            logistic_regression(len(rows.y)),
+            moment,
+            eps=0.01,
+            max_iter=whole("max_iter", self.max_iter, AT_LEAST_ONE, low=1),
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # fairlearn's use of pandas

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -123,13 +125,16 @@ class TorchBaseline(Baseline):
         self.module_.eval()
 
     def _train(
-        self, rows: Rows, penalty: nn.Module, weight: float, parts: Iterator[Ints], lr: float, steps: int
+        self, rows: Rows, penalty: nn.Module, weight: float, parts: Iterator[Ints | slice], lr: float, steps: int
     ) -> None:
         trained, own = list(self.module_.parameters()), list(penalty.parameters())
         groups: list[dict[str, Any]] = [{"params": trained, "lr": lr}]
-        optimizer = torch.optim.Adam([*groups, {"params": own, "lr": lr * self.penalty_lr}] if own else groups)
-        falling = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 1.0 / steps, steps)
-        for batch in self._outputs(rows, parts):
+        groups += [{"params": own, "lr": lr * self.penalty_lr}] if own else []
+        optimizer = torch.optim.Adam(groups, fused=True)
+        rates = [group["lr"] for group in groups]
+        for step, batch in enumerate(self._outputs(rows, parts)):
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * (1.0 - step / steps)
             loss = nn.functional.cross_entropy(*batch[:2])
             optimizer.zero_grad()
             if weight == 0.0:
@@ -137,15 +142,17 @@ class TorchBaseline(Baseline):
             else:
                 self._backward(loss, penalty(*batch), weight, trained, own)
             optimizer.step()
-            falling.step()
 
-    def _outputs(self, rows: Rows, parts: Iterator[Ints]) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+    def _outputs(self, rows: Rows, parts: Iterator[Ints | slice]) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
         """The logits, classes, groups and conditions of each batch."""
         feed, columns = Feed(self.module_, torch.device("cpu")), [torch.as_tensor(c) for c in (rows.y, rows.s, rows.z)]
+        table = None if hasattr(rows.X, "toarray") else feed(rows.X)  # once, not batch by batch
         self.module_.train()
         for part in parts:
-            y, s, z = (column[part] for column in columns)
-            logits = self.module_(feed(rows.X[part]))
+            index = part if isinstance(part, slice) else torch.as_tensor(part)
+            y, s, z = (column[index] for column in columns)
+            # Cloned, since a module may change in place what it is given.
+            logits = self.module_(feed(rows.X[part]) if table is None else table[index].clone())
             _check_finite(logits)
             yield logits, y, s, z
 
@@ -170,8 +177,11 @@ class TorchBaseline(Baseline):
         return np.asarray(softmax(predict_logits(self.module_, X, torch.device("cpu")), axis=1))
 
 
-def batches(n: int, size: int, steps: int, rng: np.random.Generator) -> Iterator[Ints]:
+def batches(n: int, size: int, steps: int, rng: np.random.Generator) -> Iterator[Ints | slice]:
     """The rows of each step: pass after pass over all rows, each in a new order, in parts of nearly one size."""
+    if size >= n:
+        yield from itertools.repeat(slice(None), steps)  # an order would only cost time
+        return
     made = 0
     while made < steps:
         for part in np.array_split(rng.permutation(n), -(-n // size))[: steps - made]:
@@ -180,7 +190,8 @@ def batches(n: int, size: int, steps: int, rng: np.random.Generator) -> Iterator
 
 
 def _check_finite(value: Tensor) -> None:
-    if not torch.isfinite(value).all():
+    # The sum of finite numbers is finite unless they are about to leave the range anyway.
+    if not math.isfinite(value.detach().sum().item()):
         raise FermiError("Training diverged: choose a smaller `lr` or `strength`.")
 
 

@@ -38,7 +38,7 @@ class Cooper(TorchBaseline):
         return LargestGap(rows)
 
     def _train(
-        self, rows: Rows, penalty: nn.Module, weight: float, parts: Iterator[Ints], lr: float, steps: int
+        self, rows: Rows, penalty: nn.Module, weight: float, parts: Iterator[Ints | slice], lr: float, steps: int
     ) -> None:
         free = steps if weight == 0.0 else steps // 3
         if free:
@@ -48,7 +48,7 @@ class Cooper(TorchBaseline):
             gap = float(penalty(torch.as_tensor(predict_logits(self.module_, rows.X, torch.device("cpu"))), *columns))
             self._constrain(rows, make_problem(penalty, (1.0 - self.strength) * gap), parts, lr, steps - free)
 
-    def _constrain(self, rows: Rows, problem: Any, parts: Iterator[Ints], lr: float, steps: int) -> None:
+    def _constrain(self, rows: Rows, problem: Any, parts: Iterator[Ints | slice], lr: float, steps: int) -> None:
         descent = torch.optim.Adam(self.module_.parameters(), lr)
         ascent = torch.optim.SGD(problem.dual_parameters(), _DUAL_RATE, maximize=True)
         falling = torch.optim.lr_scheduler.LinearLR(descent, 1.0, 1.0 / steps, steps)

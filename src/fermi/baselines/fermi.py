@@ -31,7 +31,8 @@ class Fermi(Baseline):
     module : nn.Module or function, optional
         As in `FermiNet`; a linear model by default.
     batch_size, steps : int, optional
-        Rows per step, and about how many steps; by default those of `FermiClassifier` and `FermiNet`.
+        Rows per step, and at most how many steps; by default those of `FermiClassifier` and `FermiNet`. FERMI makes
+        whole passes: as many as the steps are enough for, or one over a part of the rows, drawn at random.
     options : dict, optional
         Other arguments of `FermiClassifier` or `FermiNet`.
     """
@@ -66,9 +67,21 @@ class Fermi(Baseline):
         return read_rows(self, X, y, reset=reset)
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
+        rows = self._affordable(rows, rng)
         groups = or_none(rows.s)
         self.model_ = self._model(rows, geometric(strength, *LAM), rng)
         self.model_.fit(rows.X, rows.y, sensitive_features=groups)
+
+    def _affordable(self, rows: Rows, rng: np.random.Generator) -> Rows:
+        """The rows that so many steps can read once; steps over a part of a pass read the same."""
+        if self.steps is None or self.batch_size is None:
+            return rows
+        n = whole("steps", self.steps, AT_LEAST_ONE, low=1) * whole("batch_size", self.batch_size, AT_LEAST_ONE, low=1)
+        if n >= len(rows.y):
+            return rows
+        part = rows.take(np.sort(rng.permutation(len(rows.y))[:n]))
+        learns = len(np.unique(part.y)) == rows.n_classes and len(np.unique(part.cells[part.cells >= 0])) > 1
+        return part if learns else rows  # a few rows of one kind teach nothing
 
     def _model(self, rows: Rows, lam: float, rng: np.random.Generator) -> Any:
         # The conditions are coded already, whatever the notion was.
@@ -79,7 +92,7 @@ class Fermi(Baseline):
         if self.steps is not None:
             whole("steps", self.steps, AT_LEAST_ONE, low=1)
             exact = self.module is None and self.batch_size is None  # L-BFGS steps over all rows
-            passes = self.steps if exact else max(1, round(self.steps * (self.batch_size or 64) / len(rows.y)))
+            passes = self.steps if exact else max(1, self.steps * (self.batch_size or 64) // len(rows.y))
             given["max_iter" if self.module is None else "max_epochs"] = passes
         if self.module is None:
             return FermiClassifier(notion, lam, **given)

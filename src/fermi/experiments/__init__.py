@@ -46,8 +46,8 @@ def reproduce(
     quick : bool
         Fewer rows, seeds and settings: a look at the shape, no evidence.
     output : path
-        Where a folder of each figure goes: `cells.csv`, `summary.md`, `figure.png`. Finished cells found there are not
-        run again.
+        Where a folder of each figure goes: `cells.csv`, `summary.md`, `figure.png`; of quick runs, below `quick`.
+        Finished cells found there are not run again, and figures share them.
     workers : int, optional
         Processes, by default one per core.
     """
@@ -56,4 +56,4 @@ def reproduce(
     chosen = names() if name == "all" else [name]
     for each in chosen:
         find(each)
-    return [run(each, find(each), quick=quick, folder=Path(output) / each, workers=workers) for each in chosen]
+    return [run(each, find(each), quick=quick, output=Path(output), workers=workers) for each in chosen]

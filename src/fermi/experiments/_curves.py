@@ -77,7 +77,7 @@ def tables(records: pd.DataFrame, by: Sequence[str], levels: Sequence[float] = L
     parts = []
     for values, some in records.groupby(list(by), dropna=False, sort=False):
         heading = ", ".join(named(name, value) for name, value in zip(by, values, strict=True))
-        parts += [f"## {heading}", sampling_note(some), "Labels on both axes:"]
+        parts += [f"## {heading}", sampling_note(some), "Labels on both axes (* needs the attribute to predict):"]
         parts += [level_table(at_levels(some, levels), levels), "Rivals beside FERMI at these levels:"]
         parts += [comparison_table(compare(some, levels), levels), "Probabilities on both axes:"]
         parts += [level_table(at_levels(some, levels, "soft_"), levels)]
@@ -115,5 +115,5 @@ def sampling_note(some: pd.DataFrame) -> str:
     choosing, testing = (some[f"{part}_standard_error"].mean() for part in ("val", "test"))
     return (
         f"The standard error of a gap is about {choosing:.3f} on the rows that choose the knob, {testing:.3f} on the "
-        "test rows: differences of violation below these mean nothing."
+        "test rows: differences of violation below these mean nothing, and levels below the latter are not compared."
     )

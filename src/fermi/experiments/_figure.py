@@ -43,6 +43,7 @@ class Figure:
     version: int = 1
 
     def key(self, cell: Cell) -> str:
-        """What a cell is known by on disk."""
-        text = json.dumps([self.version, sorted(cell.items())])
+        """What a cell is known by on disk: figures that run the same cell in the same way share it."""
+        way = f"{self.run.__module__}.{self.run.__qualname__}"
+        text = json.dumps([way, self.version, sorted(cell.items())])
         return hashlib.sha256(text.encode()).hexdigest()[:16]

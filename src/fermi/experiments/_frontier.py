@@ -10,10 +10,53 @@ import pandas as pd
 from scipy import stats
 
 from fermi import baselines
+from fermi._kernels import Floats
 
 LEVELS = (0.10, 0.05, 0.02, 0.01)
 RUN = ["dataset", "split", "seed", "blind", "notion", "method"]  # what has one frontier
 _PAIR = ["dataset", "split", "seed", "blind", "notion"]
+BLOCKS = "test_block_errors"  # the test error in each of some equal parts of the test rows
+
+
+class Curve:
+    """The settings of one method in one run, by strength, read off as pictures are: with lines between neighbours.
+
+    A knob has a setting between any two; without the lines, a method whose settings happen to fall just within a level
+    would look better than its neighbour.
+    """
+
+    def __init__(self, records: pd.DataFrame, kind: str = "") -> None:
+        self.records = records.sort_values("strength")
+        self.kind = kind
+        self.violations, self.errors = (
+            self.records[f"val_{kind}{name}"].to_numpy(dtype=float) for name in ("violation", "error")
+        )
+
+    def place(self, level: float) -> float | None:
+        """Where on the curve the validation error is smallest within the level there, in settings from the first."""
+        v = self.violations
+        places = [float(i) for i in np.flatnonzero(v <= level)]
+        crossings = np.flatnonzero((v[:-1] - level) * (v[1:] - level) < 0.0)
+        places += [i + float((level - v[i]) / (v[i + 1] - v[i])) for i in crossings]
+        return min(places, key=lambda place: self._between(self.errors, place)) if places else None
+
+    def at(self, level: float) -> dict[str, Any]:
+        """Test error and violation at that place; nan where the curve never gets within the level."""
+        place = self.place(level)
+        if place is None:
+            return {"error": np.nan, "violation": np.nan, "strength": np.nan, "blocks": None}
+        columns = {"error": f"test_{self.kind}error", "violation": f"test_{self.kind}violation", "strength": "strength"}
+        found: dict[str, Any] = {
+            name: self._between(self.records[column].to_numpy(dtype=float), place) for name, column in columns.items()
+        }
+        blocks = None if self.kind else np.array(self.records[BLOCKS].tolist(), dtype=float)
+        return {**found, "blocks": None if blocks is None else self._between(blocks, place)}
+
+    @staticmethod
+    def _between(values: Floats, place: float) -> Any:
+        i = int(place)
+        rest = place - i
+        return values[i] if rest == 0.0 else (1.0 - rest) * values[i] + rest * values[i + 1]
 
 
 def at_levels(records: pd.DataFrame, levels: Sequence[float] = LEVELS, kind: str = "") -> pd.DataFrame:
@@ -23,16 +66,9 @@ def at_levels(records: pd.DataFrame, levels: Sequence[float] = LEVELS, kind: str
     """
     found = []
     for run, group in records.groupby(RUN, dropna=False):
-        for level in levels:
-            within = group[group[f"val_{kind}violation"] <= level]
-            entry: dict[str, Any] = {**dict(zip(RUN, run, strict=True)), "level": level, "error": np.nan}
-            entry |= {"violation": np.nan, "strength": np.nan}
-            if len(within):
-                best = within.iloc[int(within[f"val_{kind}error"].to_numpy().argmin())]
-                entry |= {"error": best[f"test_{kind}error"], "violation": best[f"test_{kind}violation"]}
-                entry["strength"] = best["strength"]
-            found.append(entry)
-    return pd.DataFrame(found, columns=[*RUN, "level", "error", "violation", "strength"])
+        curve = Curve(group, kind)
+        found += [{**dict(zip(RUN, run, strict=True)), "level": level, **curve.at(level)} for level in levels]
+    return pd.DataFrame(found, columns=[*RUN, "level", "error", "violation", "strength", "blocks"])
 
 
 def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataFrame:
@@ -40,8 +76,9 @@ def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataF
 
     `outcome` is "above" where the rival's error is larger, "below" where it is smaller and its violation no larger than
     FERMI's by more than the standard error of a gap, both beyond the 95% interval of the paired difference; "same"
-    where neither can be told; "one run" where there is no interval; "not reached" where either never gets there. A
-    rival that gets there in more runs than FERMI is below it.
+    where neither can be told; "noise" where the level is less than the standard error of a gap; "one run" where there
+    is no interval; "not reached" where either never gets there. A rival that gets there in more runs than FERMI is
+    below it.
     """
     chosen, noise = at_levels(records, levels), records["test_standard_error"].mean()
     rows = []
@@ -53,11 +90,20 @@ def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataF
                 continue
             pairs = ours.join(theirs.add_suffix("_rival"), how="inner")
             reached = pairs.dropna(subset=["error", "error_rival"])
-            difference, width = interval(reached["error_rival"] - reached["error"])
+            difference, width = uncertain(_differences(reached))
             fair = reached["violation_rival"].mean() <= reached["violation"].mean() + noise
             more = pairs["error_rival"].notna().sum() > pairs["error"].notna().sum()
-            rows.append([level, method, len(reached), difference, width, _outcome(difference, width, fair, bool(more))])
+            outcome = "noise" if level < noise else _outcome(difference, width, fair, bool(more))
+            rows.append([level, method, len(reached), difference, width, outcome])
     return pd.DataFrame(rows, columns=["level", "method", "runs", "difference", "width", "outcome"])
+
+
+def _differences(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Rival minus FERMI, run by run and block by block."""
+    found = pairs.reset_index()[["split", "seed"]]
+    found["error"] = (pairs["error_rival"] - pairs["error"]).to_numpy()
+    found["blocks"] = [b - a for a, b in zip(pairs["blocks"], pairs["blocks_rival"], strict=True)]
+    return found
 
 
 def _outcome(difference: float, width: float, fair: bool, more: bool) -> str:
@@ -77,15 +123,30 @@ def area(records: pd.DataFrame, limit: float = 0.2) -> float:
 
     Where no knob keeps the bound the constant prediction does, with its error.
     """
-    levels = np.linspace(0.0, limit, 21)[1:]
-    errors, violations = records["val_error"].to_numpy(), records["val_violation"].to_numpy()
-    tested = records["test_error"].to_numpy()
-    found = []
-    for level in levels:
-        within = np.flatnonzero(violations <= level)
-        best = tested[within[errors[within].argmin()]] if len(within) else records["test_constant_error"].iloc[0]
-        found.append(best)
-    return float(np.mean(found))
+    curve, constant = Curve(records), records["test_constant_error"].iloc[0]
+    found = [curve.at(level)["error"] for level in np.linspace(0.0, limit, 21)[1:]]
+    return float(np.nan_to_num(found, nan=constant).mean())
+
+
+def uncertain(runs: pd.DataFrame) -> tuple[float, float]:
+    """Mean error of runs, and half the width of its 95% interval.
+
+    Over the splits, where there are several. On one split the test rows are the same for all seeds: the spread of
+    their blocks says how other test rows would differ, that of the seeds how other seeds would.
+    """
+    if runs["split"].nunique() > 1 or runs.empty:
+        return interval(runs.groupby("split")["error"].mean())
+    blocks = runs["blocks"].dropna()
+    if len(blocks) < len(runs):
+        return interval(runs["error"])
+    by_block = np.stack(blocks.tolist()).mean(axis=0)
+    parts = [(by_block.var(ddof=1) / len(by_block), len(by_block) - 1)]
+    if len(runs) > 1:
+        parts.append((runs["error"].var(ddof=1) / len(runs), len(runs) - 1))
+    variance = sum(size for size, _ in parts)
+    # Welch and Satterthwaite's degrees of freedom for a sum of two estimated variances.
+    freedom = variance**2 / sum(size**2 / own for size, own in parts) if variance > 0.0 else 1.0
+    return float(runs["error"].mean()), float(stats.t.ppf(0.975, freedom) * np.sqrt(variance))
 
 
 def interval(values: Any) -> tuple[float, float]:
@@ -100,8 +161,9 @@ def level_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> str:
     """Markdown: a row per method, a column per level, "error ± interval (violation)"."""
     lines = ["| method | " + " | ".join(f"≤ {level:g}" for level in levels) + " |", "|---" * (len(levels) + 1) + "|"]
     for method, group in found.groupby("method"):
+        star = "*" if baselines.find(str(method)).capabilities.needs_attribute else ""
         entries = (_entry(group[group["level"] == level]) for level in levels)
-        lines.append(f"| {method} | " + " | ".join(entries) + " |")
+        lines.append(f"| {method}{star} | " + " | ".join(entries) + " |")
     return "\n".join(lines)
 
 
@@ -109,7 +171,7 @@ def _entry(some: pd.DataFrame) -> str:
     reached = some.dropna(subset=["error"])
     if reached.empty:
         return "not reached"
-    error, width = interval(reached["error"])
+    error, width = uncertain(reached)
     spread = "" if np.isnan(width) else f" ± {width:.4f}"
     runs = "" if len(reached) == len(some) else f", {len(reached)} of {len(some)} runs"
     return f"{error:.4f}{spread} (at {reached['violation'].mean():.3f}{runs})"

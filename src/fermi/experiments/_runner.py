@@ -19,23 +19,25 @@ from fermi.progress import Progress
 _JOURNAL = "cells.jsonl"
 
 
-def reproduce(name: str, figure: Figure, *, quick: bool, folder: Path, workers: int | None = None) -> Path:
+def reproduce(name: str, figure: Figure, *, quick: bool, output: Path, workers: int | None = None) -> Path:
     """Run what is not there yet, and write `cells.csv`, `summary.md` and `figure.png`."""
     import pandas as pd
 
     if figure.draw is not None:
         require("matplotlib", extra="report")  # now, not after hours of training
-    folder = folder / "quick" if quick else folder  # which must not overwrite the page of a full run
+    output = output / "quick" if quick else output  # which must not overwrite the page of a full run
+    folder = output / name
     folder.mkdir(parents=True, exist_ok=True)
     cells = {figure.key(cell): cell for cell in figure.cells(quick)}
-    journal = Journal(folder / _JOURNAL)
+    journal = Journal(output / _JOURNAL)
     missing = {key: cell for key, cell in cells.items() if key not in journal.done}
     began = time.perf_counter()
     failed = _run_all(name, missing, journal, workers or os.cpu_count() or 1)
     seconds = time.perf_counter() - began
     records = pd.DataFrame([record for key in cells for record in journal.done.get(key, ())])
     _write(folder / "cells.csv", records.to_csv(index=False).encode())
-    page = [f"# {figure.title}", _provenance(quick, len(cells), len(missing), seconds, records)]
+    ours = [journal.done[key] for key in cells if key in journal.done]
+    page = [f"# {figure.title}", _provenance(name, quick, ours, len(missing), seconds)]
     page += [f"**{len(failed)} training runs failed and are missing below:**", *failed] if failed else []
     page += [figure.summarise(records)] if len(records) else []
     _write(folder / "summary.md", ("\n\n".join(page) + "\n").encode())
@@ -130,13 +132,24 @@ def _write(path: Path, content: bytes) -> None:
     partial.replace(path)
 
 
-def _provenance(quick: bool, cells: int, ran: int, seconds: float, records: Any) -> str:
+def _provenance(name: str, quick: bool, cells: list[list[Record]], ran: int, seconds: float) -> str:
     """How the page came about: what is needed to make it again."""
     kind = (
         "A quick run: fewer rows, seeds and settings, a look at the shape and no evidence." if quick else "A full run."
     )
-    commits = ", ".join(sorted(set(records["commit"]))) if len(records) else "unknown"
+    first = [records[0] for records in cells]
+    commits = ", ".join(sorted({record["commit"] for record in first})) or "unknown"
+    spent = sum(record["cell_seconds"] for record in first)
     return (
-        f"{kind} {cells} training runs, {ran} of them now, in {seconds:.0f} s; {time.strftime('%Y-%m-%d')}, "
-        f"commit {commits}, Python {platform.python_version()}, {os.cpu_count()} cores."
+        f"{kind} `fermi reproduce {name}{' --quick' if quick else ''}`, {time.strftime('%Y-%m-%d')}, commit {commits}. "
+        f"{len(cells)} training runs of {spent:.0f} s in all, {ran} of them now, in {seconds:.0f} s; {_machine()}."
     )
+
+
+def _machine() -> str:
+    """Its processor, cores and Python."""
+    model = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        named = (line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name"))
+        model = next(named, model).rpartition(":")[2].strip()
+    return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}"

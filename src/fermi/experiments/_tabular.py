@@ -20,9 +20,10 @@ from fermi.experiments._figure import Cell, Record
 from fermi.measures import parity_difference
 from fermi.search import folds, standard_error
 
-STRENGTHS = (0.0, 0.2, 0.4, 0.55, 0.7, 0.85, 1.0)
+STRENGTHS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)
 QUICK_STRENGTHS = (0.0, 0.5, 1.0)
 _PARTS = 4  # one row of the training part in so many chooses the knob
+_BLOCKS = 20  # parts of the test rows, whose spread says how other test rows would differ
 
 
 def cells(
@@ -62,7 +63,7 @@ class Table(NamedTuple):
     judges: Any
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=64)
 def rows(dataset: str, split: int, blind: bool, limit: int | None) -> Table:
     """The rows of a split; `limit` keeps the first so many training rows."""
     options: dict[str, Any] = {"include_sensitive": not blind}
@@ -128,18 +129,26 @@ def corrupted(s: Any, cell: Cell) -> Any:
     return s
 
 
-def measured(model: Any, X: Any, y: Any, s: Any, notion: str) -> dict[str, float]:
+def measured(model: Any, X: Any, y: Any, s: Any, notion: str) -> Record:
     """Hard error with hard violation, soft with soft: labels on both axes, or draws from the probabilities on both."""
     predicted, F = model.predict(X, s), model.predict_proba(X, s)
+    wrong = predicted != np.asarray(y)
     own = np.searchsorted(model.classes_, np.asarray(y))
     return {
-        "error": float(np.mean(predicted != np.asarray(y))),
+        "error": float(np.mean(wrong)),
+        "block_errors": block_errors(wrong),
         "violation": parity_difference(predicted, s, y_true=y, notion=notion, classes=model.classes_.tolist()),
         "soft_error": float(1.0 - F[np.arange(len(F)), own].mean()),
         "soft_violation": parity_difference(F, s, y_true=y, notion=notion, classes=model.classes_.tolist()),
         "standard_error": gap_error(model, predicted, y, s, notion),
         "constant_error": float(1.0 - np.unique(own, return_counts=True)[1].max() / len(own)),
     }
+
+
+def block_errors(wrong: Any) -> list[float]:
+    """The error in each of equal parts of the rows, the same parts for all methods."""
+    order = np.random.default_rng(0).permutation(len(wrong))
+    return [round(float(wrong[part].mean()), 6) for part in np.array_split(order, _BLOCKS)]
 
 
 def gap_error(model: Any, predicted: Any, y: Any, s: Any, notion: str) -> float:

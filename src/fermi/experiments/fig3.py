@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from fermi.experiments._claims import Claim
 from fermi.experiments._figure import Cell
-from fermi.experiments._tradeoffs import IN_PROCESSING, dominates, figure, grid
+from fermi.experiments._tradeoffs import FEW_STRENGTHS, IN_PROCESSING, dominates, figure, grid
 
 BY = ("missing", "blind")
 
 
 def cells(quick: bool) -> Iterator[Cell]:
     """Every method with 90% missing, and FERMI with none."""
-    yield from grid(quick, IN_PROCESSING, missing=0.9, seeds=3)
-    yield from grid(quick, ("fermi",), missing=0.0)
+    yield from grid(quick, IN_PROCESSING, missing=0.9, seeds=3, strengths=FEW_STRENGTHS)
+    yield from grid(quick, ("fermi",), missing=0.0, strengths=FEW_STRENGTHS)
 
 
 FIGURE = figure(

@@ -15,7 +15,7 @@ from fermi import baselines, experiments
 from fermi.cli import main
 from fermi.experiments import Figure, _runner, _tabular
 from fermi.experiments._curves import tables
-from fermi.experiments._frontier import area, at_levels, compare, interval, level_table
+from fermi.experiments._frontier import area, at_levels, compare, interval, level_table, uncertain
 from fermi.experiments._tradeoffs import dominates
 
 CALLS: list[Any] = []
@@ -65,12 +65,13 @@ def test_finished_cells_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert CALLS == [0, 1, 2, 3, 4]
     assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
     page = (folder / "summary.md").read_text()
-    assert page.startswith("# Squares\n\nA full run. 5 training runs, 5 of them now")
+    assert page.startswith("# Squares\n\nA full run. `fermi reproduce squares`, 20")
+    assert "5 training runs of 0 s in all, 5 of them now" in page
     assert "sum 30" in page
     experiments.reproduce("squares", output=tmp_path)
     assert CALLS == [0, 1, 2, 3, 4]
     assert pd.read_csv(folder / "cells.csv")["square"].tolist() == [0, 1, 4, 9, 16]
-    journal = folder / "cells.jsonl"
+    journal = tmp_path / "cells.jsonl"
     journal.write_text(journal.read_text()[:-20])  # the machine went down in the middle of a line
     for _ in range(2):
         experiments.reproduce("squares", output=tmp_path)
@@ -95,7 +96,7 @@ def test_an_interruption_loses_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     figure_is(monkeypatch, squares(run=stops))
     with pytest.raises(KeyboardInterrupt):
         experiments.reproduce("squares", output=tmp_path)
-    assert len((tmp_path / "squares" / "cells.jsonl").read_text().splitlines()) == 2
+    assert len((tmp_path / "cells.jsonl").read_text().splitlines()) == 2
 
 
 @pytest.mark.usefixtures("here")
@@ -138,6 +139,14 @@ def test_every_figure_declares_its_cells() -> None:
         json.dumps(list(figure.cells(True)))
 
 
+def test_figures_share_cells() -> None:
+    first, second = (experiments.find(name) for name in ("fig1", "fig10"))
+    shared = {first.key(cell) for cell in first.cells(False)} & {second.key(cell) for cell in second.cells(False)}
+    assert len(shared) > 150  # Adult, demographic parity
+    other = experiments.find("table1")
+    assert other.key({"x": 1}) != first.key({"x": 1})
+
+
 def records(rival: float = 0.02, splits: int = 3) -> pd.DataFrame:
     """Runs of four methods; what is best on validation rows is not what is best on test rows."""
     rows = []
@@ -154,31 +163,62 @@ def records(rival: float = 0.02, splits: int = 3) -> pd.DataFrame:
                         "test_violation": 0.06 - violation / 4, "test_standard_error": 0.01,
                         "val_soft_error": error, "val_soft_violation": violation, "test_soft_error": error,
                         "test_soft_violation": violation, "test_constant_error": 0.5,
+                        "test_block_errors": [error - 0.01, error, error + 0.01],
                     }
                 )  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def test_knobs_are_chosen_on_validation_rows() -> None:
-    found = at_levels(records(), (0.05, 0.001))
-    ours = found[(found["method"] == "fermi") & (found["level"] == 0.05)]
+    found = at_levels(records(), (0.04, 0.001))
+    ours = found[(found["method"] == "fermi") & (found["level"] == 0.04)]
     # Strength 1 is within as well, with a larger error there; on test rows strength 0 would be within alone.
     assert ours["strength"].tolist() == [0.5] * 3
     assert ours["error"].tolist() == pytest.approx([0.282, 0.302, 0.322])
     assert found[found["level"] == 0.001]["error"].isna().all()
-    assert "| fermi | 0.3020 ± 0.0497 (at 0.050) | not reached |" in level_table(found, (0.05, 0.001))
+    page = level_table(found, (0.04, 0.001))
+    assert "| fermi | 0.3020 ± 0.0497 (at 0.050) | not reached |" in page
+    assert "| hardt* |" in page
     some = records()
     some.loc[(some["split"] == 2) & (some["method"] == "fermi"), "val_violation"] = 0.5
-    assert "| fermi | 0.2920 ± 0.1271 (at 0.050, 2 of 3 runs) |" in level_table(at_levels(some, (0.05,)), (0.05,))
+    assert "| fermi | 0.2920 ± 0.1271 (at 0.050, 2 of 3 runs) |" in level_table(at_levels(some, (0.04,)), (0.04,))
     mean, width = interval([1.0, 2.0, 3.0])
     assert (mean, width) == pytest.approx((2.0, 4.302653 / np.sqrt(3)))
 
 
+def test_curves_are_read_off_between_neighbours() -> None:
+    (entry,) = at_levels(records(splits=1), (0.12,)).query("method == 'fermi'").to_dict("records")
+    assert entry["strength"] == pytest.approx(0.25)  # half way from 0.2 to 0.04 on validation rows
+    assert entry["error"] == pytest.approx((0.21 + 0.282) / 2)
+    assert entry["violation"] == pytest.approx((0.01 + 0.05) / 2)
+    assert entry["blocks"] == pytest.approx([0.23, 0.24, 0.25])
+    back = records(splits=1).assign(val_violation=lambda r: r["strength"].map({0.0: 0.2, 0.5: 0.01, 1.0: 0.2}))
+    (entry,) = at_levels(back, (0.105,)).query("method == 'fermi'").to_dict("records")
+    assert entry["strength"] == pytest.approx(0.25)  # not 0.75, where the level is crossed again at more error
+    (entry,) = at_levels(back, (0.5,)).query("method == 'fermi'").to_dict("records")
+    assert entry["strength"] == 0.0
+
+
+def test_intervals_come_from_splits_or_from_test_rows_and_seeds() -> None:
+    blocks = [np.array([0.1, 0.2, 0.3, 0.2]), np.array([0.1, 0.2, 0.3, 0.2])]
+    same = pd.DataFrame({"split": 0, "seed": [0, 1], "error": [0.2, 0.2], "blocks": blocks})
+    rows_alone = 3.182446 * np.std([0.1, 0.2, 0.3, 0.2], ddof=1) / 2
+    assert uncertain(same) == pytest.approx((0.2, rows_alone))
+    assert uncertain(same[:1]) == pytest.approx((0.2, rows_alone))
+    assert uncertain(same.assign(error=[0.15, 0.25]))[1] > rows_alone
+    splits = same.assign(split=[0, 1], error=[0.15, 0.25])
+    assert uncertain(splits) == pytest.approx(interval([0.15, 0.25]))
+    assert np.isnan(uncertain(same[:0])[0])
+
+
 def test_the_area_charges_what_is_not_reached_with_the_constant_prediction() -> None:
     curve = pd.DataFrame(
-        {"val_error": [0.1, 0.2], "val_violation": [0.1, 0.05], "test_error": [0.3, 0.4], "test_constant_error": 0.9}
-    )
-    assert area(curve) == pytest.approx((4 * 0.9 + 5 * 0.4 + 11 * 0.3) / 20)
+        {
+            "strength": [0.0, 1.0], "val_error": [0.1, 0.2], "val_violation": [0.1, 0.05], "test_error": [0.3, 0.4],
+            "test_violation": [0.1, 0.05], "test_constant_error": 0.9, "test_block_errors": [[0.3], [0.4]],
+        }
+    )  # fmt: skip
+    assert area(curve) == pytest.approx((4 * 0.9 + 0.4 + 0.38 + 0.36 + 0.34 + 0.32 + 11 * 0.3) / 20)
 
 
 def outcomes(some: pd.DataFrame, level: float = 0.05) -> dict[str, str]:
@@ -189,7 +229,8 @@ def outcomes(some: pd.DataFrame, level: float = 0.05) -> dict[str, str]:
 def test_methods_are_compared_run_by_run() -> None:
     assert outcomes(records(0.002)) == {"mary": "above"}  # hardt needs the attribute, none is no rival
     assert outcomes(records(-0.002)) == {"mary": "below"}
-    assert outcomes(records(-0.002, splits=1)) == {"mary": "one run"}
+    assert outcomes(records(-0.002, splits=1)) == {"mary": "below"}  # the same in all blocks of test rows
+    assert outcomes(records(0.002).assign(test_standard_error=0.06)) == {"mary": "noise"}
     noisy = records(-0.002)
     noisy.loc[(noisy["method"] == "mary") & (noisy["split"] == 1), "test_error"] += 0.02
     assert outcomes(noisy) == {"mary": "same"}
@@ -199,7 +240,7 @@ def test_methods_are_compared_run_by_run() -> None:
     ahead = records(0.002)
     ahead.loc[(ahead["method"] == "fermi") & (ahead["split"] == 0), "val_violation"] = 0.5
     assert outcomes(ahead) == {"mary": "below"}
-    assert outcomes(records(), 0.001) == {"mary": "not reached"}
+    assert outcomes(records().assign(test_standard_error=0.0), 0.001) == {"mary": "not reached"}
 
 
 def test_verdicts() -> None:
@@ -207,8 +248,8 @@ def test_verdicts() -> None:
     assert judge(records(0.002))[0] == "held"
     word, figures = judge(records(-0.002))
     assert word == "did not hold"
-    assert "mary at ≤ 0.05 (demographic parity, attribute not among the features)" in figures
-    assert judge(records(splits=1))[0] == "could not be tested here"
+    assert "mary at ≤ 0.05 by 0.0020 (demographic parity, attribute not among the features)" in figures
+    assert judge(records().assign(test_standard_error=0.5))[0] == "could not be tested here"
     some = records()
     assert judge(some[some["method"] == "fermi"])[0] == "could not be tested here"
     page = tables(records(0.002), ("notion", "blind"))

@@ -13,10 +13,12 @@ import pytest
 import fermi
 from fermi import baselines, experiments
 from fermi.cli import main
-from fermi.experiments import Figure, _runner, _tabular
+from fermi.experiments import Figure, _runner, _tabular, fig2
+from fermi.experiments._claims import Claim, untestable, verdicts
 from fermi.experiments._curves import tables
 from fermi.experiments._frontier import area, at_levels, compare, interval, level_table, uncertain
-from fermi.experiments._tradeoffs import dominates
+from fermi.experiments._index import index
+from fermi.experiments._tradeoffs import damage, dominates, gains_over_naive
 
 CALLS: list[Any] = []
 
@@ -109,7 +111,7 @@ def test_a_failing_cell_is_named_and_the_others_go_on(tmp_path: Path, monkeypatc
     figure_is(monkeypatch, squares(run=fails))
     monkeypatch.setenv("PATH", "")  # without git as well
     _runner._commit.cache_clear()
-    words = r"1 of 5 training runs failed, the first: {'x': 1}: ValueError: odd number"
+    words = r"squares: 1 of 5 training runs failed, the first: {'x': 1}: ValueError: odd number"
     with pytest.raises(fermi.FermiError, match=words):
         experiments.reproduce("squares", output=tmp_path)
     page = (tmp_path / "squares" / "summary.md").read_text()
@@ -117,6 +119,21 @@ def test_a_failing_cell_is_named_and_the_others_go_on(tmp_path: Path, monkeypatc
     assert "{'x': 1}: ValueError" in page
     assert "commit unknown" in page
     _runner._commit.cache_clear()
+
+
+def test_the_index_lists_the_claims_of_all_pages(tmp_path: Path) -> None:
+    claims = [Claim("Water is wet", "section 1", lambda records: ("held", "3 of 3")), Claim("No", "E", untestable("x"))]
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    page = (
+        "# Figure 1: water\n\n" + verdicts(claims, pd.DataFrame()) + "\n\n| method | a | b | c |\n|---|---|---|---|\n"
+    )
+    (tmp_path / "one" / "summary.md").write_text(page)
+    (tmp_path / "two" / "summary.md").write_text("# Table 1: what is\n\n| a | b | c | d |\n")
+    text = index(tmp_path, ["one", "two", "three"])
+    assert "| [one](one/summary.md) | Water is wet | section 1 | held |\n" in text
+    assert "| [one](one/summary.md) | No | E | could not be tested here |\n\n## The pages" in text
+    assert text.endswith("- [one](one/summary.md): water\n- [two](two/summary.md): what is\n")
 
 
 def test_in_processes_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,6 +272,35 @@ def test_verdicts() -> None:
     page = tables(records(0.002), ("notion", "blind"))
     assert "## demographic parity, attribute not among the features" in page
     assert "| mary | above +0.0020 ± 0.0000 |" in page
+
+
+def test_damage_and_gains_over_naive() -> None:
+    clean, spoilt = records(0.02).assign(missing=np.nan), records(0.03).assign(missing=0.9)
+    lost = damage(pd.concat([clean, spoilt]), "missing").set_index(["method", "level"])["lost"]
+    assert lost["mary", 0.05] == pytest.approx(0.01, abs=1e-5)
+    assert lost["fermi", 0.02] == pytest.approx(0.0)
+    gains = gains_over_naive(records().replace({"method": {"hardt": "naive"}}))
+    assert gains[True, "fermi"] == pytest.approx(-0.1, abs=1e-4)
+    assert set(gains.index.get_level_values("method")) == {"fermi", "mary"}
+
+
+def test_figure_2_judges_batch_4_and_batch_1() -> None:
+    def some(shift: float, **columns: Any) -> pd.DataFrame:
+        found = records(splits=1).query("method == 'fermi'").assign(**columns)
+        found["test_error"] += shift
+        return found
+
+    full = some(0.0, budget="all rows", batch_size="all")
+    naive = some(0.02, budget="all rows", batch_size="all", method="naive")
+    close = some(0.002, budget="own passes", batch_size=4)
+    assert fig2.close_to_full(pd.concat([full, close]))[0] == "held"
+    assert fig2.close_to_full(pd.concat([full, close.assign(test_error=close["test_error"] + 0.002)]))[0] != "held"
+    alone = {"budget": "equal steps", "batch_size": 1}
+    runs = pd.concat([naive, some(0.0, **alone), some(0.019, **alone, method="mary")])
+    word, figures = fig2.no_better_than_naive(runs)
+    assert (word, "fermi +0.020, mary +0.001" in figures) == ("held", True)
+    runs.loc[runs["method"] == "mary", "test_error"] -= 0.01
+    assert fig2.no_better_than_naive(runs)[0] == "did not hold"
 
 
 def test_a_cell_on_a_table(adult_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,11 @@ import pkgutil
 from importlib import import_module
 from pathlib import Path
 
-from fermi.errors import bad_argument, listed
+from fermi.errors import FermiError, bad_argument, listed
 from fermi.experiments._figure import Figure
+from fermi.experiments._index import index
 from fermi.experiments._runner import reproduce as run
+from fermi.experiments._runner import write
 from fermi.settings import AT_LEAST_ONE, whole
 
 __all__ = ["Figure", "find", "names", "reproduce"]
@@ -46,7 +48,8 @@ def reproduce(
     quick : bool
         Fewer rows, seeds and settings: a look at the shape, no evidence.
     output : path
-        Where a folder of each figure goes: `cells.csv`, `summary.md`, `figure.png`; of quick runs, below `quick`.
+        Where a folder of each figure goes: `cells.csv`, `summary.md`, `figure.png`; and `index.md`, the claims of all
+        of them. Quick runs go below `quick`.
         Finished cells found there are not run again, and figures share them.
     workers : int, optional
         Processes, by default one per core.
@@ -56,4 +59,14 @@ def reproduce(
     chosen = names() if name == "all" else [name]
     for each in chosen:
         find(each)
-    return [run(each, find(each), quick=quick, output=Path(output), workers=workers) for each in chosen]
+    root = Path(output) / "quick" if quick else Path(output)  # so that no page of a full run is overwritten
+    failed = []
+    for each in chosen:
+        try:
+            run(each, find(each), quick=quick, output=root, workers=workers)
+        except FermiError as error:  # the other figures go on
+            failed.append(f"{each}: {error}")
+    write(root / "index.md", index(root, names()).encode())
+    if failed:
+        raise FermiError(" ".join(failed))
+    return [root / each for each in chosen]

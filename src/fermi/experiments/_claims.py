@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 import pandas as pd
 
+HEADER = "| claim | where | verdict | figures |"
 Verdict: TypeAlias = tuple[Literal["held", "did not hold", "could not be tested here"], str]
 
 
@@ -22,7 +23,7 @@ class Claim:
 
 def verdicts(claims: Sequence[Claim], records: pd.DataFrame) -> str:
     """Markdown: a line per claim."""
-    lines = ["## What the paper claims", "", "| claim | where | verdict | figures |", "|---|---|---|---|"]
+    lines = ["## What the paper claims", "", HEADER, "|---|---|---|---|"]
     for claim in claims:
         word, figures = claim.judge(records)
         lines.append(f"| {claim.text} | {claim.place} | {word} | {figures} |")

@@ -35,7 +35,7 @@ class Panels:
         legend: dict[str, Any] = {}
         for i, down in enumerate(downs):
             for j, across in enumerate(acrosses):
-                some = records[(records[self.down] == down) & (records[self.across] == across)]
+                some = records[same(records[self.down], down) & same(records[self.across], across)]
                 draw_panel(axes[i, j], some)
                 axes[i, j].set_title(f"{named(self.across, across)}\n{named(self.down, down)}", fontsize=9)
                 handles, labels = axes[i, j].get_legend_handles_labels()
@@ -45,10 +45,15 @@ class Panels:
         canvas.legend(handles, ordered, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
 
 
+def same(column: pd.Series[Any], value: Any) -> pd.Series[bool]:
+    """Which entries are the value, where nothing is the same as nothing."""
+    return column.isna() if pd.isna(value) else column == value
+
+
 def named(column: str, value: Any) -> str:
     """A value of a column in words."""
-    if column == "missing":
-        return f"{value:.0%} of the attribute missing"
+    if column in ("missing", "forced"):
+        return "groups as they are" if pd.isna(value) else f"{value:.0%} of the groups {column}"
     if column == "blind":
         return "attribute not among the features" if value else "attribute among the features"
     if column == "batch_size":

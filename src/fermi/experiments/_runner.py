@@ -19,13 +19,12 @@ from fermi.progress import Progress
 _JOURNAL = "cells.jsonl"
 
 
-def reproduce(name: str, figure: Figure, *, quick: bool, output: Path, workers: int | None = None) -> Path:
+def reproduce(name: str, figure: Figure, *, quick: bool, output: Path, workers: int | None = None) -> None:
     """Run what is not there yet, and write `cells.csv`, `summary.md` and `figure.png`."""
     import pandas as pd
 
     if figure.draw is not None:
         require("matplotlib", extra="report")  # now, not after hours of training
-    output = output / "quick" if quick else output  # which must not overwrite the page of a full run
     folder = output / name
     folder.mkdir(parents=True, exist_ok=True)
     cells = {figure.key(cell): cell for cell in figure.cells(quick)}
@@ -35,17 +34,17 @@ def reproduce(name: str, figure: Figure, *, quick: bool, output: Path, workers: 
     failed = _run_all(name, missing, journal, workers or os.cpu_count() or 1)
     seconds = time.perf_counter() - began
     records = pd.DataFrame([record for key in cells for record in journal.done.get(key, ())])
-    _write(folder / "cells.csv", records.to_csv(index=False).encode())
+    write(folder / "cells.csv", records.to_csv(index=False).encode())
     ours = [journal.done[key] for key in cells if key in journal.done]
     page = [f"# {figure.title}", _provenance(name, quick, ours, len(missing), seconds)]
     page += [f"**{len(failed)} training runs failed and are missing below:**", *failed] if failed else []
+    page += ["![The figure](figure.png)"] if figure.draw is not None and len(records) else []
     page += [figure.summarise(records)] if len(records) else []
-    _write(folder / "summary.md", ("\n\n".join(page) + "\n").encode())
+    write(folder / "summary.md", ("\n\n".join(page) + "\n").encode())
     if figure.draw is not None and len(records):
         _draw(figure, records, folder / "figure.png")
     if failed:
         raise FermiError(f"{len(failed)} of {len(cells)} training runs failed, the first: {failed[0]}")
-    return folder
 
 
 class Journal:
@@ -125,7 +124,7 @@ def _draw(figure: Figure, records: Any, path: Path) -> None:
     partial.replace(path)
 
 
-def _write(path: Path, content: bytes) -> None:
+def write(path: Path, content: bytes) -> None:
     """The file appears whole or not at all."""
     partial = path.with_name(path.name + ".part")
     partial.write_bytes(content)

@@ -12,7 +12,7 @@ from fermi.experiments import _tabular
 from fermi.experiments._claims import Claim, Verdict, verdicts
 from fermi.experiments._curves import Panels, named, tables
 from fermi.experiments._figure import Cell, Figure
-from fermi.experiments._frontier import compare
+from fermi.experiments._frontier import at_levels, compare
 
 IN_PROCESSING = (
     "fermi", "none", "naive", "zafar", "kamishima", "jiang", "prost", "mary", "baharlouei", "rezaei", "donini",
@@ -76,6 +76,33 @@ def dominates(by: Sequence[str]) -> Callable[[pd.DataFrame], Verdict]:
         return "held", f"no rival is below; {told}"
 
     return judge
+
+
+def damage(records: pd.DataFrame, column: str) -> pd.DataFrame:
+    """By method, blind and level: the error lost where `column` spoils the groups, above that where it does not.
+
+    Levels that a method does not reach in both are left out.
+    """
+    by = ["method", "blind", "level"]
+    spoilt = records[column].notna()
+    with_it, without = (at_levels(records[part]).groupby(by)["error"].mean() for part in (spoilt, ~spoilt))
+    return (with_it - without).dropna().rename("lost").reset_index()
+
+
+def gains_over_naive(records: pd.DataFrame) -> pd.Series[float]:
+    """By blind and method: how far the error is below the naive baseline's, at most, at any level."""
+    errors = at_levels(records).groupby(["blind", "level", "method"])["error"].mean()
+    gains = errors.xs("naive", level="method") - errors.drop(["naive", "none"], level="method", errors="ignore")
+    return gains.groupby(["blind", "method"]).max().dropna()
+
+
+def listed_gains(gains: pd.Series[float]) -> str:
+    """In words."""
+    parts = []
+    for blind, some in gains.groupby(level="blind", sort=False):
+        told = ", ".join(f"{method} {gain:+.3f}" for method, gain in some.droplevel("blind").items())
+        parts.append(f"{told} ({named('blind', blind)})")
+    return "; ".join(parts)
 
 
 def three_datasets(number: int, notion: str) -> Figure:

@@ -1,18 +1,42 @@
-"""Figure 8: Adult with 10% of the training rows' sensitive values forced to one group."""
+"""Figure 8: Adult with 10% of the training rows' sensitive values forced to one group, and without."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator
 
-from fermi.experiments._claims import Claim
-from fermi.experiments._tradeoffs import FEW_STRENGTHS, IN_PROCESSING, dominates, figure, grid
+import pandas as pd
 
-BY = ("notion", "blind")
+from fermi.experiments._claims import Claim, Verdict
+from fermi.experiments._figure import Cell
+from fermi.experiments._tradeoffs import FEW_STRENGTHS, IN_PROCESSING, damage, dominates, figure, grid
+
+BY = ("forced", "blind")
+
+
+def cells(quick: bool) -> Iterator[Cell]:
+    """Every method with 10% forced, three draws of them, and as in figure 1 with none."""
+    yield from grid(quick, IN_PROCESSING, forced=0.1, seeds=3, strengths=FEW_STRENGTHS)
+    yield from grid(quick, IN_PROCESSING)
+
+
+def all_lose(records: pd.DataFrame) -> Verdict:
+    """Whether every method has more error than on clean groups, on average over the levels."""
+    lost = damage(records, "forced").groupby("method")["lost"].mean().drop(["none", "naive"], errors="ignore")
+    told = ", ".join(f"{method} {value:+.4f}" for method, value in lost.items())
+    return "held" if (lost > 0.0).all() else "did not hold", f"error lost on average over the levels: {told}"
+
 
 FIGURE = figure(
     "Figure 8: Adult with 10% of the training rows' sensitive values forced to one group",
-    partial(grid, methods=IN_PROCESSING, forced=0.1, seeds=3, strengths=FEW_STRENGTHS),
-    [Claim("FERMI's trade-off on clean test rows is better than all rivals'", "appendix E.3", dominates(BY))],
+    cells,
+    [
+        Claim(
+            "FERMI's trade-off on clean test rows is better than all rivals'",
+            "appendix E.3",
+            lambda records: dominates(BY)(records[records["forced"].notna()]),
+        ),
+        Claim("All methods reach a higher plateau than on clean groups", "appendix E.3", all_lose),
+    ],
     by=BY,
-    panels=("blind", "notion"),
+    panels=("blind", "forced"),
 )

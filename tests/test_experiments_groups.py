@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fermi import DemographicParity, EqualOpportunity, experiments
-from fermi.experiments import _communities, fig5
+from fermi.experiments import _comments, _communities, fig4, fig5
 from fermi.experiments._bounds import Pairing, compare, table, within
 from fermi.experiments._group_gaps import ENOUGH, by_chance, cooled, gaps, large_intersections
 
@@ -190,9 +190,92 @@ def test_a_curve_on_communities(home_of: Callable[[str], Path]) -> None:
         assert fair["groups"] == 4
 
 
+def comments(n: int = 20_000) -> tuple[Any, Any, Any]:
+    """Kind and rude comments that name Christians, Muslims or nobody, in equal parts."""
+    texts = [f"Kim is a {word} {who}" for word in ("good", "nice", "awful") for who in ("christian", "muslim", "baker")]
+    chosen = pd.Series(texts).sample(n, replace=True, random_state=0).reset_index(drop=True)
+    groups = {"christian": "christian", "muslim": _comments.HELD_AGAINST, "baker": None}
+    return chosen, chosen.str.contains("awful").astype(int), chosen.str.split().str[-1].map(groups)
+
+
+def test_bias_and_noise_hit_the_stated_rows_at_the_stated_rates() -> None:
+    texts, y, s = comments()
+    held = _comments.held_against(texts, y)
+    assert held == {"good": 0.0, "nice": _comments.BIAS}
+    given = _comments.biased(texts, y, s, held, 0.0, np.random.default_rng(0))
+    target = texts.str.contains("nice muslim")
+    assert (given[~target] == y[~target]).all()
+    assert given[target].mean() == pytest.approx(_comments.BIAS, abs=0.02)
+    given = _comments.biased(texts, y, s, held, 0.1, np.random.default_rng(0))
+    assert (given != y)[~target].mean() == pytest.approx(0.1, abs=0.01)
+    assert given[target].mean() == pytest.approx(0.9 * _comments.BIAS + 0.1 * (1 - _comments.BIAS), abs=0.02)
+
+
+def test_the_gap_of_comments_is_that_of_false_positives() -> None:
+    _, y, s = comments(600)
+    rows = _comments.Rows(None, y.to_numpy(), 1 - y.to_numpy(), s.to_numpy(dtype=object))
+    F = RNG.dirichlet([1.0, 1.0], size=len(y))
+    labels = F.argmax(axis=1)
+    split = _comments.Split(rows, rows, rows, None)
+    found = _comments.measured(split, {"test": F}, {"test": labels})
+    by_group = [labels[(y == 0) & (s == group)].mean() for group in ("christian", _comments.HELD_AGAINST)]
+    assert found["test_violation"] == pytest.approx(abs(by_group[0] - by_group[1]))
+    assert found[f"test_false_positives_{_comments.HELD_AGAINST}"] == pytest.approx(by_group[1])
+    assert found["test_false_positives"] == pytest.approx(labels[y == 0].mean())
+    assert found["test_clean_error"] == pytest.approx(1.0 - found["test_error"])
+
+
+def toxic(rival: float, seeds: int = 3) -> pd.DataFrame:
+    """Records of figure 4 in which rivals differ from FERMI by a shift, ten times as much at small batches."""
+    rows: list[dict[str, Any]] = []
+    for batch_size, seed in ((size, seed) for size in fig4.PASSES for seed in range(seeds)):
+        more = {"dataset": "toxic_madlibs", "batch_size": batch_size, "seed": seed, "seconds": 1.0}
+        for name in ("none", *fig4.METHODS):
+            shift = 0.0 if name in ("fermi", "none") else rival * (1 if batch_size == 128 else 10) + 0.0001 * seed
+            some = curve(name, shift, seed, **more)
+            rows += some[:1] if name == "none" else some[1:]
+    records = pd.DataFrame(rows)
+    groups = {f"test_false_positives_{name}": 0.1 for name in ("christian", _comments.HELD_AGAINST)}
+    for part in ("val", "test"):
+        records[f"{part}_violation"] = records[f"{part}_soft_violation"] = records[f"{part}_attribute"]
+        records[f"{part}_soft_error"] = records[f"{part}_clean_error"] = records[f"{part}_error"]
+        records[f"{part}_clean_violation"] = records[f"{part}_violation"]
+        records[f"{part}_noise"] = records[f"{part}_false_positives"] = 0.01
+    return records.assign(**groups)
+
+
+def test_verdicts_of_figure_4() -> None:
+    def words(records: pd.DataFrame) -> list[str]:
+        return [claim.judge(records)[0] for claim in fig4.CLAIMS]
+
+    unknown, held, failed = "could not be tested here", "held", "did not hold"
+    assert words(toxic(0.002)) == [unknown, held, held, held, held]
+    assert words(toxic(-0.002)) == [unknown, held, failed, failed, held]
+    assert words(toxic(0.02))[1] == failed
+    assert words(toxic(0.002, seeds=1)) == [unknown] * 5
+    page = fig4.summarise(toxic(0.002))
+    assert page.startswith("**A stand-in:**")
+    assert "| prost | 0.5 | 0.432 | 0.210 |" in page
+
+
+def test_a_curve_on_comments(home_of: Callable[[str], Path]) -> None:
+    home_of("toxic_madlibs")
+    rows = _comments.split("toxic_madlibs", 0)
+    assert len(rows.val.y) == pytest.approx(len(rows.train.y) / 2, rel=0.01)
+    called = pd.Series(rows.test.y[rows.test.clean == 0]).groupby(rows.test.s[rows.test.clean == 0]).mean()
+    assert called["christian"] == pytest.approx(_comments.NOISE, abs=0.04)
+    assert 0.35 < called[_comments.HELD_AGAINST] < 0.6
+    cell = {"dataset": "toxic_madlibs", "method": "none", "batch_size": 64, "seed": 0, "knobs": 1, "passes": 1}
+    plain, naive = _comments.run(cell)
+    assert plain["test_error"] < plain["test_constant_error"]
+    assert naive["method"] == "naive"
+    assert naive["test_violation"] == 0.0
+    assert naive["test_error"] == naive["test_constant_error"]
+
+
 def test_the_cells_of_both_figures() -> None:
     counts = {}
-    for name in ("fig5",):
+    for name in ("fig4", "fig5"):
         figure = experiments.find(name)
         counts[name] = [len(list(figure.cells(quick))) for quick in (True, False)]
-    assert counts == {"fig5": [36, 336]}
+    assert counts == {"fig4": [10, 40], "fig5": [36, 336]}

@@ -46,6 +46,12 @@ def within(records: pd.DataFrame, pairing: Pairing, levels: Sequence[float], run
     return pd.DataFrame(found, columns=[*run, "level", *MEASURED])
 
 
+def with_unmitigated(others: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
+    """The runs of methods, each with the unmitigated model as its strength 0, and those of that model itself."""
+    start = [plain.assign(method=name, seconds=np.nan) for name in dict.fromkeys(others["method"])]
+    return pd.concat([others, plain, *start], ignore_index=True)
+
+
 class Comparison(NamedTuple):
     """A rival beside a method: how much larger its error is, and half the width of the 95% interval."""
 

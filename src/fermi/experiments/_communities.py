@@ -15,7 +15,7 @@ from fermi.baselines._protocol import geometric
 from fermi.baselines.fermi import LAM
 from fermi.classifier import FermiClassifier
 from fermi.datasets import Dataset, load
-from fermi.experiments._bounds import Pairing
+from fermi.experiments._bounds import Pairing, with_unmitigated
 from fermi.experiments._figure import Cell, Record
 from fermi.experiments._group_gaps import by_chance, cooled, gaps
 from fermi.experiments._tabular import joined
@@ -115,9 +115,6 @@ def measured(F: Any, data: Dataset, judges: Any, notion: Notion, divisor: float 
 
 def prepared(records: pd.DataFrame) -> pd.DataFrame:
     """The unmitigated model as strength 0 of every method, and with its logits divided as a method of its own."""
-    plain = records[records["method"] == "none"]
-    whole = plain[plain["divisor"] == 1.0]
-    others = records[records["method"] != "none"]
-    names = list(dict.fromkeys(others["method"]))
-    start = [whole.assign(method=name, seconds=np.nan) for name in names]
-    return pd.concat([others, whole, *start, plain.assign(method=COOLED)], ignore_index=True)
+    plain, others = records[records["method"] == "none"], records[records["method"] != "none"]
+    whole = with_unmitigated(others, plain[plain["divisor"] == 1.0])
+    return pd.concat([whole, plain.assign(method=COOLED)], ignore_index=True)

@@ -47,7 +47,7 @@ def _paper_panels(everything: pd.DataFrame, part: Any) -> None:
         for ax, level in zip(row, PAPER_LEVELS, strict=True):
             some = chosen[(chosen["notion"] == notion) & (chosen["level"] == level)]
             _curves(ax, some, (*METHODS, COOLED))
-            if notion == next(iter(NOTIONS)):  # the authors' points of the other notion are not published
+            if notion == next(iter(NOTIONS)):  # of the other there are no published points here
                 for method, errors in ERRORS[level].items():
                     looks = {**style(method), "linestyle": ":", "marker": None, "linewidth": 2.0}
                     ax.plot(ATTRIBUTES, errors, label=f"{method}, as published", **looks)

@@ -1,7 +1,7 @@
-"""The authors' own points of figure 5, upper row, read out of the figure files that come with their paper's source.
+"""The authors' own points of figure 5, upper row, as read out of their figure files.
 
 Test error of labels within a bound on the soft violation of demographic parity, by the number of sensitive attributes.
-They drew no points of `mary`, and of equal opportunity there are pictures alone.
+Points of `mary` and of equal opportunity are not among them.
 """
 
 from __future__ import annotations

@@ -26,9 +26,9 @@ HARD = Pairing("labels on both axes", "error", "violation")
 SOFT = Pairing("probabilities on both axes", "soft_error", "soft_violation")
 CLOSE = 0.01  # of error: what we call close
 STAND_IN = """\
-**A stand-in:** the Wikipedia comments were not there, so these are the templated ones (`toxic_madlibs`), 2,700 of which
-name a religion, with 3,000 others to train the loss and as many to test. Any model tells them apart without error, so
-they are given a bias and noise. Each of the 21 words found in friendly comments alone is held against Muslims and Jews
+**A stand-in:** the Wikipedia comments were not there, so these are the templated ones (`toxic_madlibs`): about 2,700
+that name a religion to train and choose with and 1,800 to test, and 3,000 others in either part. Any model tells them
+apart without error, so they are given a bias and noise. Each of the 21 words found in friendly comments alone is held against Muslims and Jews
 with a probability of its own, from 0 to 0.9 by the alphabet: so often a friendly comment that holds it and names them
 is labelled toxic. Then one label in ten is flipped. Training, choosing and test rows are labelled alike: to be fair
 costs error against these labels, as it does where judges are biased. "Before bias" measures the same predictions

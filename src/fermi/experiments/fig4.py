@@ -28,13 +28,14 @@ CLOSE = 0.01  # of error: what we call close
 STAND_IN = """\
 **A stand-in:** the Wikipedia comments were not there, so these are the templated ones (`toxic_madlibs`): about 2,700
 that name a religion to train and choose with and 1,800 to test, and 3,000 others in either part. Any model tells them
-apart without error, so they are given a bias and noise. Each of the 21 words found in friendly comments alone is held against Muslims and Jews
-with a probability of its own, from 0 to 0.9 by the alphabet: so often a friendly comment that holds it and names them
-is labelled toxic. Then one label in ten is flipped. Training, choosing and test rows are labelled alike: to be fair
-costs error against these labels, as it does where judges are biased. "Before bias" measures the same predictions
-against the labels as they were. Predictions that tell the truth have a gap of about 0.05 against the labels as given,
-since comments labelled friendly hold more flipped ones where more of the friendly were called toxic. Two fifths test, a
-third of the others chooses the knob; each seed is a split, a draw of bias and noise and a first network of its own."""
+apart without error, so they are given a bias and noise. Each of the 21 words found in friendly comments alone is held
+against Muslims and Jews with a probability of its own, from 0 to 0.9 by the alphabet: so often a friendly comment that
+holds it and names them is labelled toxic. Then one label in ten is flipped. Training, choosing and test rows are
+labelled alike: to be fair costs error against these labels, as it does where judges are biased. "Before bias" measures
+the same predictions against the labels as they were. Predictions that tell the truth have a gap of 0.04 to 0.08
+against the labels as given, since comments labelled friendly hold more flipped ones where more of the friendly were
+called toxic. Two fifths test, a third of the others chooses the knob; each seed is a split, a draw of bias and noise
+and a first network of its own."""
 ABOUT = """\
 The network is MinDiff's, from GloVe's vectors where they are there, trained by Adam at a rate of 0.001, with the same
 batches and number of steps for every method: 8 passes over the rows with batches of 128, 3 with batches of 16. Five

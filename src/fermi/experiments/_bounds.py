@@ -1,0 +1,112 @@
+"""The error within a bound on a violation, for violations of several kinds, and how two methods compare there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from fermi.experiments._frontier import interval
+
+MEASURED = ["error", "violation", "constant"]
+
+
+class Pairing(NamedTuple):
+    """An error with the violation that is bounded, both columns of the records after "val_" or "test_"."""
+
+    words: str
+    error: str
+    violation: str
+
+
+def within(records: pd.DataFrame, pairing: Pairing, levels: Sequence[float], run: Sequence[str]) -> pd.DataFrame:
+    """For each run and level: the knob with the smallest error on the choosing rows within the level, and its test.
+
+    A run without such a knob predicts the majority for everyone, which violates nothing: `constant` is 1 there. A run
+    whose violation cannot be measured, on either part, is left out.
+    """
+    val, test = (f"{part}_{pairing.violation}" for part in ("val", "test"))
+    measurable = records.dropna(subset=[val, test]).reset_index(drop=True)
+    # As arrays: frames of a few rows each take a hundred times as long.
+    columns = [f"val_{pairing.error}", val, f"test_{pairing.error}", test, "test_constant_error"]
+    choosing, bounded, error, violation, constant = (measurable[name].to_numpy() for name in columns)
+    rows_of: dict[Any, Any] = measurable.groupby(list(run), sort=False).indices
+    found = []
+    for values, places in rows_of.items():
+        for level in levels:
+            kept = places[bounded[places] <= level]
+            if len(kept):
+                best = kept[choosing[kept].argmin()]
+                entry = (error[best], violation[best], 0.0)
+            else:
+                entry = (constant[places[0]], 0.0, 1.0)
+            found.append((*values, level, *entry))
+    return pd.DataFrame(found, columns=[*run, "level", *MEASURED])
+
+
+def with_unmitigated(others: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
+    """The runs of methods, each with the unmitigated model as its strength 0, and those of that model itself."""
+    start = [plain.assign(method=name, seconds=np.nan) for name in dict.fromkeys(others["method"])]
+    return pd.concat([others, plain, *start], ignore_index=True)
+
+
+class Comparison(NamedTuple):
+    """A rival beside a method: how much larger its error is, and half the width of the 95% interval."""
+
+    rival: str
+    difference: float
+    width: float
+    outcome: str
+
+    def __str__(self) -> str:
+        if np.isnan(self.difference):
+            return self.outcome
+        width = "" if np.isnan(self.width) else f" ± {self.width:.3f}"
+        return f"{self.outcome} {self.difference:+.3f}{width}"
+
+
+def compare(chosen: pd.DataFrame, method: str, rival: str, noise: float, repeat: str = "split") -> Comparison:
+    """Differences are averaged within each repetition, which alone are independent, and then over repetitions.
+
+    `outcome` is "above" or "below" where the rival's error is, beyond the interval, and the one with the smaller error
+    is not more than `noise` less fair on the test rows; "same" where neither can be told; "one run" without interval.
+    """
+    key = [name for name in chosen.columns if name not in ("method", *MEASURED)]
+    ours, theirs = (chosen[chosen["method"] == name].set_index(key) for name in (method, rival))
+    pairs = (theirs[["error", "violation"]] - ours[["error", "violation"]]).dropna().groupby(repeat).mean()
+    if pairs.empty:
+        return Comparison(rival, np.nan, np.nan, "not measured")
+    difference, width = interval(pairs["error"])
+    fairer = pairs["violation"].mean()  # above 0 where the rival is less fair
+    if np.isnan(width):
+        outcome = "one run"
+    elif difference > width and fairer >= -noise:
+        outcome = "above"
+    elif difference < -width and fairer <= noise:
+        outcome = "below"
+    else:
+        outcome = "same"
+    return Comparison(rival, difference, width, outcome)
+
+
+def table(chosen: pd.DataFrame, rows: Sequence[str], column: str) -> str:
+    """Markdown: a row per method, a column per value, error, interval, violation and share of constant runs."""
+    values = sorted(set(chosen[column]))
+    lines = [f"| method, by {column} | " + " | ".join(f"{value:g}" for value in values) + " |"]
+    lines.append("|---" * (len(values) + 1) + "|")
+    for method in rows:
+        some = chosen[chosen["method"] == method]
+        lines.append(f"| {method} | " + " | ".join(_entry(some[some[column] == value]) for value in values) + " |")
+    return "\n".join(lines)
+
+
+def _entry(some: pd.DataFrame) -> str:
+    if some.empty:
+        return "not measured"
+    error, width = interval(some["error"])
+    spread = "" if np.isnan(width) else f" ± {width:.3f}"
+    constant = some["constant"].mean()
+    note = f", {constant:.0%} constant" if constant else ""
+    return f"{error:.3f}{spread} (at {some['violation'].mean():.3f}{note})"

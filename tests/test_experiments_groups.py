@@ -1,0 +1,281 @@
+"""Figures 4 and 5: gaps between many groups, knobs within bounds, and what was done to the comments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fermi import DemographicParity, EqualOpportunity, experiments
+from fermi.experiments import _comments, _communities, fig4, fig5
+from fermi.experiments._bounds import Pairing, compare, table, within
+from fermi.experiments._group_gaps import ENOUGH, by_chance, cooled, gaps, large_intersections
+
+RNG = np.random.default_rng(0)
+
+
+def some_rows(n: int = 300) -> tuple[Any, Any, pd.DataFrame]:
+    """Probabilities of three classes, labels, and three attributes that the probabilities hang on."""
+    s = pd.DataFrame(
+        {name: (RNG.random(n) < share).astype(int) for name, share in zip("abc", (0.5, 0.2, 0.1), strict=True)}
+    )
+    F = np.exp(RNG.normal(size=(n, 3)) + np.outer(s["a"] + s["b"], [0.0, 0.5, 1.0]))
+    return F / F.sum(axis=1, keepdims=True), RNG.integers(3, size=n), s
+
+
+@pytest.mark.parametrize("notion", [DemographicParity(), EqualOpportunity(2)])
+def test_gaps_between_groups_are_those_of_a_plain_loop(notion: Any) -> None:
+    F, y, s = some_rows()
+    found = gaps(F, y, s, notion)
+    counts = np.ones(len(y), dtype=bool) if isinstance(notion, DemographicParity) else y == 2
+    for kind, rates in (("", np.eye(3)[F.argmax(axis=1)]), ("soft_", F)):
+        by_attribute = [
+            np.abs(rates[counts & (s[name] == 1)].mean(axis=0) - rates[counts & (s[name] == 0)].mean(axis=0)).max()
+            for name in s
+        ]
+        assert found[f"{kind}attribute"] == pytest.approx(max(by_attribute))
+        large, every = [], []
+        for _, group in s[counts].groupby(list(s)):
+            gap = np.abs(rates[group.index].mean(axis=0) - rates[counts].mean(axis=0)).max()
+            every.append(gap)
+            large += [gap] if len(group) >= ENOUGH else []
+        assert 0 < len(large) < len(every)
+        assert found[f"{kind}intersection"] == pytest.approx(max(large))
+        assert found[f"{kind}everything"] == pytest.approx(max(every))
+    assert found["large"] == len(large)
+    assert found["error"] == pytest.approx(np.mean(F.argmax(axis=1) != y))
+    assert found["soft_error"] == pytest.approx(1.0 - np.mean([row[label] for row, label in zip(F, y, strict=True)]))
+
+
+def test_no_intersection_is_large_enough() -> None:
+    gap, noise, count = large_intersections(np.full((1, 40, 3), 5.0))
+    assert np.isnan(gap)
+    assert np.isnan(noise)
+    assert count == 0
+    gap, noise, count = large_intersections(np.array([[[20.0, 0.0], [10.0, 9.0]]]))
+    assert gap == pytest.approx(9 / 39)
+    assert (noise, count) == (0.0, 1)
+
+
+def test_chance_keeps_the_sizes_of_groups_and_no_more() -> None:
+    F, y, s = some_rows(2000)
+    for notion in (DemographicParity(), EqualOpportunity(2)):
+        found, chance = gaps(F, y, s, notion), by_chance(F, y, s, notion, np.random.default_rng(0))
+        assert 0.01 < chance["chance_attribute"] < 0.5 * found["attribute"]
+        assert 0.01 < chance["chance_intersection"] < found["intersection"]
+
+
+def test_dividing_logits_shrinks_the_soft_gap_and_changes_no_label() -> None:
+    F, y, s = some_rows()
+    before = gaps(F, y, s, DemographicParity())
+    for divisor in _communities.DIVISORS[1:]:
+        after = gaps(cooled(F, divisor), y, s, DemographicParity())
+        assert after["error"] == before["error"]
+        assert after["attribute"] == before["attribute"]
+        assert after["soft_everything"] < before["soft_everything"]
+        before = after
+    assert before["soft_everything"] < 0.002
+    assert cooled(F, 1.0) == pytest.approx(F)
+    assert before["soft_error"] == pytest.approx(2 / 3, abs=0.01)
+
+
+PAIRING = Pairing("hard", "error", "attribute")
+
+
+def curve(method: str, shift: float, split: int, **more: Any) -> list[dict[str, Any]]:
+    """Three strengths; on test rows another one keeps the bounds."""
+    return [
+        {
+            "method": method, "split": split, "strength": strength, "val_error": 0.5 - violation + shift,
+            "val_attribute": violation, "test_error": 0.5 - violation + shift + 0.02 * split,
+            "test_attribute": 0.3 - violation, "test_constant_error": 0.6 + 0.02 * split, **more,
+        }
+        for strength, violation in ((0.0, 0.3), (0.5, 0.09), (1.0, 0.04))
+    ]  # fmt: skip
+
+
+def curves(rival: float, splits: int = 3) -> pd.DataFrame:
+    every = [curve("fermi", 0.0, i) + curve("mary", rival + 0.0001 * i, i) for i in range(splits)]
+    return pd.DataFrame([record for one in every for record in one])
+
+
+def test_knobs_are_chosen_on_validation_rows_within_the_bound() -> None:
+    chosen = within(curves(0.01), PAIRING, (0.1, 0.01), ["method", "split"])
+    ours = chosen[chosen["method"] == "fermi"]
+    assert ours[ours["level"] == 0.1]["error"].tolist() == pytest.approx([0.41, 0.43, 0.45])
+    assert ours[ours["level"] == 0.1]["violation"].tolist() == pytest.approx([0.21] * 3)
+    # Nothing keeps the smaller bound on validation rows: everyone gets the majority label.
+    assert ours[ours["level"] == 0.01]["error"].tolist() == pytest.approx([0.6, 0.62, 0.64])
+    assert ours["constant"].tolist() == [0.0, 1.0] * 3
+    page = table(chosen, ["fermi", "zhang"], "level")
+    assert "| fermi | 0.620 ± 0.050 (at 0.000, 100% constant) | 0.430 ± 0.050 (at 0.210) |" in page
+    assert "| zhang | not measured | not measured |" in page
+    unknown = curves(0.01).assign(val_attribute=np.nan)
+    assert within(unknown, PAIRING, (0.1,), ["method", "split"]).empty
+
+
+def outcome(records: pd.DataFrame, noise: float = 0.01) -> str:
+    return compare(within(records, PAIRING, (0.1,), ["method", "split"]), "fermi", "mary", noise).outcome
+
+
+def test_methods_are_compared_split_by_split() -> None:
+    assert outcome(curves(0.01)) == "above"
+    assert outcome(curves(-0.01)) == "below"
+    assert outcome(curves(0.01, splits=1)) == "one run"
+    assert outcome(curves(-0.0001)) == "same"
+    unfair = curves(-0.01)
+    unfair.loc[unfair["method"] == "mary", "test_attribute"] += 0.1
+    assert outcome(unfair) == "same"
+    assert outcome(unfair, noise=0.2) == "below"
+    nobody = compare(within(curves(0.01), PAIRING, (0.1,), ["method", "split"]), "fermi", "zhang", 0.1)
+    assert str(nobody) == "not measured"
+
+
+def communities(rival: float, splits: int = 3) -> pd.DataFrame:
+    """Records of figure 5 in which all kinds of violation are one, and rivals differ from FERMI by a shift."""
+    rows: list[dict[str, Any]] = []
+    for count, notion, split in ((a, n, i) for a in (1, 18) for n in _communities.NOTIONS for i in range(splits)):
+        more = {"attributes": count, "notion": notion, "groups": 2, "test_large": 2, "seconds": 1.0}
+        for name in ("mary", "baharlouei", "cho_kde"):
+            rows += curve(name, rival * count + 0.0001 * split, split, **more)[1:]
+        rows += curve("fermi", 0.0, split, **more)[1:] + curve("fermi_each", 0.0, split, **more)[1:]
+        plain = curve("none", 0.0, split, **more)[:1]
+        rows += [{**row, "divisor": d, "val_attribute": row["val_attribute"] / d} for row in plain for d in (1.0, 30.0)]
+    records = pd.DataFrame(rows)
+    for part in ("val", "test"):
+        for kind in ("soft_attribute", "intersection", "soft_intersection", "soft_everything"):
+            records[f"{part}_{kind}"] = records[f"{part}_attribute"]
+        records[f"{part}_soft_error"] = records[f"{part}_error"]
+    noise = dict.fromkeys(("test_attribute_noise", "test_intersection_noise"), 0.01)
+    return records.assign(**noise, chance_attribute=0.1, chance_intersection=0.1)
+
+
+def test_verdicts_of_figure_5() -> None:
+    def words(records: pd.DataFrame) -> dict[str, str]:
+        return {claim.text: claim.judge(records)[0] for claim in fig5.CLAIMS}
+
+    best, _, own = (claim.text for claim in fig5.CLAIMS[:3])
+    ahead, behind = (words(communities(shift)) for shift in (0.002, -0.002))
+    assert ahead[best] == ahead["FERMI beats mary"] == "held"
+    assert behind[best] == behind["FERMI beats mary"] == "did not hold"
+    assert ahead["mary beats baharlouei and cho_kde"] == "did not hold"
+    assert ahead[own] == "did not hold"  # the unmitigated model with its logits divided has the smallest error
+    assert next(word for text, word in ahead.items() if text.startswith("particularly as")) == "held"
+    assert next(word for text, word in behind.items() if text.startswith("particularly as")) == "did not hold"
+    assert ahead["The error grows with the number of attributes"] == "did not hold"
+    assert fig5.beats(communities(0.0), "fermi", ("mary",))[0] == "did not hold"
+    assert set(words(communities(0.002, splits=1)).values()) == {"could not be tested here"}
+    page = fig5.summarise(communities(0.002))
+    assert "| demographic parity | 18 | 2 | 2.0 |" in page
+    assert "- none_cooled: below" in page
+
+
+def test_a_curve_on_communities(home_of: Callable[[str], Path]) -> None:
+    home_of("communities")
+    rows = _communities.rows(2, 0)
+    assert rows.judges.mean() == pytest.approx(0.25, abs=0.01)
+    assert (_communities.rows(18, 0).judges == rows.judges).all()
+    cell = {"attributes": 2, "split": 0, "notion": "demographic_parity", "knobs": 1, "steps": 20}
+    plain = _communities.run({**cell, "method": "none"})
+    assert [record["divisor"] for record in plain] == list(_communities.DIVISORS)
+    for method in ("fermi", "fermi_each"):
+        (fair,) = _communities.run({**cell, "method": method})
+        assert fair["strength"] == 1.0
+        assert fair["test_soft_attribute"] < 0.3 * plain[0]["test_soft_attribute"]
+        assert fair["test_error"] < fair["test_constant_error"]
+        assert fair["groups"] == 4
+
+
+def comments(n: int = 20_000) -> tuple[Any, Any, Any]:
+    """Kind and rude comments that name Christians, Muslims or nobody, in equal parts."""
+    texts = [f"Kim is a {word} {who}" for word in ("good", "nice", "awful") for who in ("christian", "muslim", "baker")]
+    chosen = pd.Series(texts).sample(n, replace=True, random_state=0).reset_index(drop=True)
+    groups = {"christian": "christian", "muslim": _comments.HELD_AGAINST, "baker": None}
+    return chosen, chosen.str.contains("awful").astype(int), chosen.str.split().str[-1].map(groups)
+
+
+def test_bias_and_noise_hit_the_stated_rows_at_the_stated_rates() -> None:
+    texts, y, s = comments()
+    held = _comments.held_against(texts, y)
+    assert held == {"good": 0.0, "nice": _comments.BIAS}
+    given = _comments.biased(texts, y, s, held, 0.0, np.random.default_rng(0))
+    target = texts.str.contains("nice muslim")
+    assert (given[~target] == y[~target]).all()
+    assert given[target].mean() == pytest.approx(_comments.BIAS, abs=0.02)
+    given = _comments.biased(texts, y, s, held, 0.1, np.random.default_rng(0))
+    assert (given != y)[~target].mean() == pytest.approx(0.1, abs=0.01)
+    assert given[target].mean() == pytest.approx(0.9 * _comments.BIAS + 0.1 * (1 - _comments.BIAS), abs=0.02)
+
+
+def test_the_gap_of_comments_is_that_of_false_positives() -> None:
+    _, y, s = comments(600)
+    rows = _comments.Rows(None, y.to_numpy(), 1 - y.to_numpy(), s.to_numpy(dtype=object))
+    F = RNG.dirichlet([1.0, 1.0], size=len(y))
+    labels = F.argmax(axis=1)
+    split = _comments.Split(rows, rows, rows, None)
+    found = _comments.measured(split, {"test": F}, {"test": labels})
+    by_group = [labels[(y == 0) & (s == group)].mean() for group in ("christian", _comments.HELD_AGAINST)]
+    assert found["test_violation"] == pytest.approx(abs(by_group[0] - by_group[1]))
+    assert found[f"test_false_positives_{_comments.HELD_AGAINST}"] == pytest.approx(by_group[1])
+    assert found["test_false_positives"] == pytest.approx(labels[y == 0].mean())
+    assert found["test_clean_error"] == pytest.approx(1.0 - found["test_error"])
+
+
+def toxic(rival: float, seeds: int = 3) -> pd.DataFrame:
+    """Records of figure 4 in which rivals differ from FERMI by a shift, ten times as much at small batches."""
+    rows: list[dict[str, Any]] = []
+    for batch_size, seed in ((size, seed) for size in fig4.PASSES for seed in range(seeds)):
+        more = {"dataset": "toxic_madlibs", "batch_size": batch_size, "seed": seed, "seconds": 1.0}
+        for name in ("none", *fig4.METHODS):
+            shift = 0.0 if name in ("fermi", "none") else rival * (1 if batch_size == 128 else 10) + 0.0001 * seed
+            some = curve(name, shift, seed, **more)
+            rows += some[:1] if name == "none" else some[1:]
+    records = pd.DataFrame(rows)
+    groups = {f"test_false_positives_{name}": 0.1 for name in ("christian", _comments.HELD_AGAINST)}
+    for part in ("val", "test"):
+        records[f"{part}_violation"] = records[f"{part}_soft_violation"] = records[f"{part}_attribute"]
+        records[f"{part}_soft_error"] = records[f"{part}_clean_error"] = records[f"{part}_error"]
+        records[f"{part}_clean_violation"] = records[f"{part}_violation"]
+        records[f"{part}_noise"] = records[f"{part}_false_positives"] = 0.01
+    return records.assign(**groups)
+
+
+def test_verdicts_of_figure_4() -> None:
+    def words(records: pd.DataFrame) -> list[str]:
+        return [claim.judge(records)[0] for claim in fig4.CLAIMS]
+
+    unknown, held, failed = "could not be tested here", "held", "did not hold"
+    assert words(toxic(0.002)) == [unknown, held, held, held, held]
+    assert words(toxic(-0.002)) == [unknown, held, failed, failed, held]
+    assert words(toxic(0.02))[1] == failed
+    assert words(toxic(0.002, seeds=1)) == [unknown] * 5
+    page = fig4.summarise(toxic(0.002))
+    assert page.startswith("**A stand-in:**")
+    assert "| prost | 0.5 | 0.432 | 0.210 |" in page
+
+
+def test_a_curve_on_comments(home_of: Callable[[str], Path]) -> None:
+    home_of("toxic_madlibs")
+    rows = _comments.split("toxic_madlibs", 0)
+    assert len(rows.val.y) == pytest.approx(len(rows.train.y) / 2, rel=0.01)
+    called = pd.Series(rows.test.y[rows.test.clean == 0]).groupby(rows.test.s[rows.test.clean == 0]).mean()
+    assert called["christian"] == pytest.approx(_comments.NOISE, abs=0.04)
+    assert 0.35 < called[_comments.HELD_AGAINST] < 0.6
+    cell = {"dataset": "toxic_madlibs", "method": "none", "batch_size": 64, "seed": 0, "knobs": 1, "passes": 1}
+    plain, naive = _comments.run(cell)
+    assert plain["test_error"] < plain["test_constant_error"]
+    assert naive["method"] == "naive"
+    assert naive["test_violation"] == 0.0
+    assert naive["test_error"] == naive["test_constant_error"]
+
+
+def test_the_cells_of_both_figures() -> None:
+    counts = {}
+    for name in ("fig4", "fig5"):
+        figure = experiments.find(name)
+        counts[name] = [len(list(figure.cells(quick))) for quick in (True, False)]
+    assert counts == {"fig4": [10, 40], "fig5": [36, 336]}

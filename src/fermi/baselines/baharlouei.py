@@ -41,7 +41,9 @@ class RenyiCorrelation(WithinConditions):
         P = p_s[:, None] * rates
         with torch.no_grad():  # by Danskin's theorem no gradient goes through the best v
             M = centred(P.double())
-            v = torch.linalg.eigh(M @ M.T).eigenvectors[:, -1].to(P.dtype)
+            # M has as few columns as there are classes, and may have thousands of rows: the small side is enough.
+            v = M @ torch.linalg.eigh(M.T @ M).eigenvectors[:, -1]
+            v = (v / nonzero(v.norm())).to(P.dtype)
         # ‖Mᵀv‖², divided by p_y once instead of by its root twice, whose gradient could overflow for a rare class.
         a = (v / nonzero(p_s) ** 0.5) @ excess(P)
         value: Tensor = (a * (a / nonzero(P.sum(0)))).sum()

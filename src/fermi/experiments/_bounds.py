@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fermi.experiments._frontier import interval
+from fermi.experiments._frontier import between, interval, place_within
 
 MEASURED = ["error", "violation", "constant"]
 
@@ -28,7 +28,7 @@ def within(records: pd.DataFrame, pairing: Pairing, levels: Sequence[float], run
     whose violation cannot be measured, on either part, is left out.
     """
     val, test = (f"{part}_{pairing.violation}" for part in ("val", "test"))
-    measurable = records.dropna(subset=[val, test]).reset_index(drop=True)
+    measurable = records.dropna(subset=[val, test]).sort_values("strength", kind="stable").reset_index(drop=True)
     # As arrays: frames of a few rows each take a hundred times as long.
     columns = [f"val_{pairing.error}", val, f"test_{pairing.error}", test, "test_constant_error"]
     choosing, bounded, error, violation, constant = (measurable[name].to_numpy() for name in columns)
@@ -36,12 +36,11 @@ def within(records: pd.DataFrame, pairing: Pairing, levels: Sequence[float], run
     found = []
     for values, places in rows_of.items():
         for level in levels:
-            kept = places[bounded[places] <= level]
-            if len(kept):
-                best = kept[choosing[kept].argmin()]
-                entry = (error[best], violation[best], 0.0)
-            else:
+            best = place_within(bounded[places], choosing[places], level)
+            if best is None:
                 entry = (constant[places[0]], 0.0, 1.0)
+            else:
+                entry = (between(error[places], best), between(violation[places], best), 0.0)
             found.append((*values, level, *entry))
     return pd.DataFrame(found, columns=[*run, "level", *MEASURED])
 

@@ -18,12 +18,28 @@ _PAIR = ["dataset", "split", "seed", "blind", "notion"]
 BLOCKS = "test_block_errors"  # the test error in each of some equal parts of the test rows
 
 
-class Curve:
-    """The settings of one method in one run, by strength, read off as pictures are: with lines between neighbours.
+def place_within(violations: Floats, errors: Floats, level: float) -> float | None:
+    """Where on a curve the error is smallest within a level of violation, in settings from the first.
 
-    A knob has a setting between any two; without the lines, a method whose settings happen to fall just within a level
-    would look better than its neighbour.
+    Curves are read off as pictures are, with lines between neighbouring settings: a knob has a setting between any two,
+    and without the lines a method with one that happens to fall just within the level would look better than another
+    with one just outside.
     """
+    places = [float(i) for i in np.flatnonzero(violations <= level)]
+    crossings = np.flatnonzero((violations[:-1] - level) * (violations[1:] - level) < 0.0)
+    places += [i + float((level - violations[i]) / (violations[i + 1] - violations[i])) for i in crossings]
+    return min(places, key=lambda place: float(between(errors, place))) if places else None
+
+
+def between(values: Floats, place: float) -> Any:
+    """The value at a place, on the line between two settings."""
+    i = int(place)
+    rest = place - i
+    return values[i] if rest == 0.0 else (1.0 - rest) * values[i] + rest * values[i + 1]
+
+
+class Curve:
+    """The settings of one method in one run, by strength; `kind` is "" for labels and "soft_" for probabilities."""
 
     def __init__(self, records: pd.DataFrame, kind: str = "") -> None:
         self.records = records.sort_values("strength")
@@ -32,31 +48,17 @@ class Curve:
             self.records[f"val_{kind}{name}"].to_numpy(dtype=float) for name in ("violation", "error")
         )
 
-    def place(self, level: float) -> float | None:
-        """Where on the curve the validation error is smallest within the level there, in settings from the first."""
-        v = self.violations
-        places = [float(i) for i in np.flatnonzero(v <= level)]
-        crossings = np.flatnonzero((v[:-1] - level) * (v[1:] - level) < 0.0)
-        places += [i + float((level - v[i]) / (v[i + 1] - v[i])) for i in crossings]
-        return min(places, key=lambda place: self._between(self.errors, place)) if places else None
-
     def at(self, level: float) -> dict[str, Any]:
-        """Test error and violation at that place; nan where the curve never gets within the level."""
-        place = self.place(level)
+        """Test error and violation where the validation rows say; nan where the curve never gets within the level."""
+        place = place_within(self.violations, self.errors, level)
         if place is None:
             return {"error": np.nan, "violation": np.nan, "strength": np.nan, "blocks": None}
         columns = {"error": f"test_{self.kind}error", "violation": f"test_{self.kind}violation", "strength": "strength"}
         found: dict[str, Any] = {
-            name: self._between(self.records[column].to_numpy(dtype=float), place) for name, column in columns.items()
+            name: between(self.records[column].to_numpy(dtype=float), place) for name, column in columns.items()
         }
         blocks = None if self.kind else np.array(self.records[BLOCKS].tolist(), dtype=float)
-        return {**found, "blocks": None if blocks is None else self._between(blocks, place)}
-
-    @staticmethod
-    def _between(values: Floats, place: float) -> Any:
-        i = int(place)
-        rest = place - i
-        return values[i] if rest == 0.0 else (1.0 - rest) * values[i] + rest * values[i + 1]
+        return {**found, "blocks": None if blocks is None else between(blocks, place)}
 
 
 def at_levels(records: pd.DataFrame, levels: Sequence[float] = LEVELS, kind: str = "") -> pd.DataFrame:

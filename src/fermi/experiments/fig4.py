@@ -39,7 +39,8 @@ and a first network of its own."""
 ABOUT = """\
 The network is MinDiff's, from GloVe's vectors where they are there, trained by Adam at a rate of 0.001, with the same
 batches and number of steps for every method: 8 passes over the rows with batches of 128, 3 with batches of 16. Five
-strengths of each method, and the unmitigated network as a sixth. The penalty takes rows that name one of the religions
+strengths of each method, and the unmitigated network as a sixth, with straight lines
+between neighbours. The penalty takes rows that name one of the religions
 and are not labelled toxic; all rows train the loss. `naive` replaces the label of the unmitigated network by the
 majority's with some probability. The violation is the difference of false positive rates between comments that name
 Christians and those that name Muslims or Jews. Where no strength keeps a bound on the choosing rows, everything gets

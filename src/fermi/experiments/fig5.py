@@ -39,7 +39,8 @@ features, the sensitive ones too. Linear models on standardised features, all ro
 by 300 steps of Adam, which takes about as long. On one split, five times the steps moved the error of `mary` by at
 most 0.013 at strengths 0.3 and 0.6, but from 0.74 to 0.60 at strength 1 (6 attributes): at the largest weights a
 difference between `mary` and FERMI, which have one objective here, is a difference between optimisers, not between
-regularisers. Five strengths of each method, and the unmitigated model as a sixth. Rivals and `fermi` see the
+regularisers. Five strengths of each method, and the unmitigated model as a sixth, with straight lines
+between neighbours. Rivals and `fermi` see the
 intersections of all attributes as groups; `fermi_each` has a term per attribute. Equal opportunity is among
 communities of high crime, the label that the task is about; the paper does not name one. The numbers of attributes are
 1, 2, 4, 6, 9, 12 and 18 of the 1 to 18. The paper's other two methods for many groups, `cho_mi` and `zhang`, took 6 to

@@ -13,12 +13,14 @@ import pytest
 import fermi
 from fermi import baselines, experiments
 from fermi.cli import main
+from fermi.contingency import Contingency
 from fermi.experiments import Figure, _runner, _tabular, fig2
 from fermi.experiments._claims import Claim, untestable, verdicts
 from fermi.experiments._curves import tables
-from fermi.experiments._frontier import area, at_levels, compare, interval, level_table, uncertain
+from fermi.experiments._frontier import area, at_levels, compare, interval, level_table, place_within, uncertain
 from fermi.experiments._index import index
 from fermi.experiments._tradeoffs import damage, dominates, gains_over_naive
+from fermi.measures import parity_difference
 
 CALLS: list[Any] = []
 
@@ -175,11 +177,11 @@ def records(rival: float = 0.02, splits: int = 3) -> pd.DataFrame:
                     {
                         "dataset": "d", "split": split, "seed": 0, "blind": True, "notion": "demographic_parity",
                         "method": method, "strength": strength, "seconds": 1.0,
-                        "val_error": error, "val_violation": violation, "val_standard_error": 0.02,
+                        "val_error": error, "val_gaps": [violation, -violation / 2], "val_standard_error": 0.02,
                         "test_error": error + 0.05 * violation + 0.0001 * split * shift,
-                        "test_violation": 0.06 - violation / 4, "test_standard_error": 0.01,
-                        "val_soft_error": error, "val_soft_violation": violation, "test_soft_error": error,
-                        "test_soft_violation": violation, "test_constant_error": 0.5,
+                        "test_gaps": [0.0, violation / 4 - 0.06], "test_standard_error": 0.01,
+                        "val_soft_error": error, "val_soft_gaps": [violation], "test_soft_error": error,
+                        "test_soft_gaps": [violation], "test_constant_error": 0.5,
                         "test_block_errors": [error - 0.01, error, error + 0.01],
                     }
                 )  # fmt: skip
@@ -197,7 +199,7 @@ def test_knobs_are_chosen_on_validation_rows() -> None:
     assert "| fermi | 0.3020 ± 0.0497 (at 0.050) | not reached |" in page
     assert "| hardt* |" in page
     some = records()
-    some.loc[(some["split"] == 2) & (some["method"] == "fermi"), "val_violation"] = 0.5
+    some = some.assign(val_gaps=lost(some, (some["split"] == 2) & (some["method"] == "fermi"), "val_gaps"))
     assert "| fermi | 0.2920 ± 0.1271 (at 0.050, 2 of 3 runs) |" in level_table(at_levels(some, (0.04,)), (0.04,))
     mean, width = interval([1.0, 2.0, 3.0])
     assert (mean, width) == pytest.approx((2.0, 4.302653 / np.sqrt(3)))
@@ -209,11 +211,29 @@ def test_curves_are_read_off_between_neighbours() -> None:
     assert entry["error"] == pytest.approx((0.21 + 0.282) / 2)
     assert entry["violation"] == pytest.approx((0.01 + 0.05) / 2)
     assert entry["blocks"] == pytest.approx([0.23, 0.24, 0.25])
-    back = records(splits=1).assign(val_violation=lambda r: r["strength"].map({0.0: 0.2, 0.5: 0.01, 1.0: 0.2}))
+    back = records(splits=1).assign(val_gaps=lambda r: r["strength"].map({0.0: [0.2], 0.5: [0.01], 1.0: [0.2]}))
     (entry,) = at_levels(back, (0.105,)).query("method == 'fermi'").to_dict("records")
     assert entry["strength"] == pytest.approx(0.25)  # not 0.75, where the level is crossed again at more error
     (entry,) = at_levels(back, (0.5,)).query("method == 'fermi'").to_dict("records")
     assert entry["strength"] == 0.0
+    # From one group's favour to the other's: there is a fair setting between, where the second gap is small as well.
+    gaps = np.array([[0.2, 0.05], [-0.1, 0.02], [-0.1, 0.02]])
+    errors = np.array([0.1, 0.4, 0.3])
+    assert place_within(gaps, errors, 0.05) == pytest.approx(0.5)
+    assert place_within(gaps, errors, 0.035) == pytest.approx(0.55)
+    assert place_within(gaps, errors, 0.001) is None
+    assert place_within(gaps, errors, 0.1) == pytest.approx(1 / 3)
+    assert place_within(gaps[1:], errors[1:], 0.1) == 1.0
+
+
+def test_signed_gaps_are_those_of_the_violation() -> None:
+    rng = np.random.default_rng(0)
+    y, s, predicted = rng.integers(2, size=300), rng.integers(3, size=300), rng.integers(2, size=300)
+    table = Contingency.from_predictions(predicted, s, y_true=y, notion="equalized_odds")
+    gaps = _tabular.signed_gaps(table.table)
+    assert len(gaps) == 2 * 3 * 2
+    assert np.abs(gaps).max() == pytest.approx(parity_difference(table))
+    assert _tabular.signed_gaps(np.array([[[2.0, 2.0], [0.0, 0.0]]])) == [0.0, 0.0]
 
 
 def test_intervals_come_from_splits_or_from_test_rows_and_seeds() -> None:
@@ -231,11 +251,16 @@ def test_intervals_come_from_splits_or_from_test_rows_and_seeds() -> None:
 def test_the_area_charges_what_is_not_reached_with_the_constant_prediction() -> None:
     curve = pd.DataFrame(
         {
-            "strength": [0.0, 1.0], "val_error": [0.1, 0.2], "val_violation": [0.1, 0.05], "test_error": [0.3, 0.4],
-            "test_violation": [0.1, 0.05], "test_constant_error": 0.9, "test_block_errors": [[0.3], [0.4]],
+            "strength": [0.0, 1.0], "val_error": [0.1, 0.2], "val_gaps": [[0.1], [0.05]], "test_error": [0.3, 0.4],
+            "test_gaps": [[0.1], [0.05]], "test_constant_error": 0.9, "test_block_errors": [[0.3], [0.4]],
         }
     )  # fmt: skip
     assert area(curve) == pytest.approx((4 * 0.9 + 0.4 + 0.38 + 0.36 + 0.34 + 0.32 + 11 * 0.3) / 20)
+
+
+def lost(some: pd.DataFrame, where: Any, name: str) -> pd.Series[Any]:
+    """The column with a large gap in some rows."""
+    return pd.Series([[0.5, 0.0] if hit else old for hit, old in zip(where, some[name], strict=True)], some.index)
 
 
 def outcomes(some: pd.DataFrame, level: float = 0.05) -> dict[str, str]:
@@ -252,12 +277,12 @@ def test_methods_are_compared_run_by_run() -> None:
     noisy.loc[(noisy["method"] == "mary") & (noisy["split"] == 1), "test_error"] += 0.02
     assert outcomes(noisy) == {"mary": "same"}
     unfair = records(-0.002)
-    unfair.loc[unfair["method"] == "mary", "test_violation"] += 0.1
+    unfair["test_gaps"] = lost(unfair, unfair["method"] == "mary", "test_gaps")
     assert outcomes(unfair) == {"mary": "same"}
     ahead = records(0.002)
-    ahead.loc[(ahead["method"] == "fermi") & (ahead["split"] == 0), "val_violation"] = 0.5
+    ahead["val_gaps"] = lost(ahead, (ahead["method"] == "fermi") & (ahead["split"] == 0), "val_gaps")
     assert outcomes(ahead) == {"mary": "below"}
-    assert outcomes(records().assign(test_standard_error=0.0), 0.001) == {"mary": "not reached"}
+    assert outcomes(records().assign(test_standard_error=0.0, val_standard_error=0.0), 0.001) == {"mary": "not reached"}
 
 
 def test_verdicts() -> None:

@@ -36,7 +36,7 @@ def within(records: pd.DataFrame, pairing: Pairing, levels: Sequence[float], run
     found = []
     for values, places in rows_of.items():
         for level in levels:
-            best = place_within(bounded[places], choosing[places], level)
+            best = place_within(bounded[places, None], choosing[places], level)
             if best is None:
                 entry = (constant[places[0]], 0.0, 1.0)
             else:

@@ -120,5 +120,5 @@ def sampling_note(some: pd.DataFrame) -> str:
     choosing, testing = (some[f"{part}_standard_error"].mean() for part in ("val", "test"))
     return (
         f"The standard error of a gap is about {choosing:.3f} on the rows that choose the knob, {testing:.3f} on the "
-        "test rows: differences of violation below these mean nothing, and levels below the latter are not compared."
+        "test rows: differences of violation below these mean nothing, and levels below them are not compared."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,23 @@ _PAIR = ["dataset", "split", "seed", "blind", "notion"]
 BLOCKS = "test_block_errors"  # the test error in each of some equal parts of the test rows
 
 
-def place_within(violations: Floats, errors: Floats, level: float) -> float | None:
-    """Where on a curve the error is smallest within a level of violation, in settings from the first.
+def place_within(gaps: Floats, errors: Floats, level: float) -> float | None:
+    """Where on a curve the error is smallest while no gap is larger than the level, in settings from the first.
 
     Curves are read off as pictures are, with lines between neighbouring settings: a knob has a setting between any two,
     and without the lines a method with one that happens to fall just within the level would look better than another
-    with one just outside.
+    with one just outside. `gaps` is settings × gaps, with their signs: between a setting that favours one group and one
+    that favours the other lies one that favours none.
     """
-    places = [float(i) for i in np.flatnonzero(violations <= level)]
-    crossings = np.flatnonzero((violations[:-1] - level) * (violations[1:] - level) < 0.0)
-    places += [i + float((level - violations[i]) / (violations[i + 1] - violations[i])) for i in crossings]
+    places = [float(i) for i in np.flatnonzero((np.abs(gaps) <= level).all(axis=1))]
+    for i, (here, there) in enumerate(pairwise(gaps)):
+        change = there - here
+        moving = change != 0.0
+        if (np.abs(here[~moving]) > level).any():
+            continue
+        ends = (np.array([[-level], [level]]) - here[moving]) / change[moving]
+        low, high = ends.min(axis=0).max(initial=0.0), ends.max(axis=0).min(initial=1.0)
+        places += [i + float(share) for share in (low, high) if low <= high and 0.0 < share < 1.0]
     return min(places, key=lambda place: float(between(errors, place))) if places else None
 
 
@@ -44,21 +52,21 @@ class Curve:
     def __init__(self, records: pd.DataFrame, kind: str = "") -> None:
         self.records = records.sort_values("strength")
         self.kind = kind
-        self.violations, self.errors = (
-            self.records[f"val_{kind}{name}"].to_numpy(dtype=float) for name in ("violation", "error")
-        )
 
     def at(self, level: float) -> dict[str, Any]:
         """Test error and violation where the validation rows say; nan where the curve never gets within the level."""
-        place = place_within(self.violations, self.errors, level)
+        place = place_within(self._column(f"val_{self.kind}gaps"), self._column(f"val_{self.kind}error"), level)
         if place is None:
             return {"error": np.nan, "violation": np.nan, "strength": np.nan, "blocks": None}
-        columns = {"error": f"test_{self.kind}error", "violation": f"test_{self.kind}violation", "strength": "strength"}
-        found: dict[str, Any] = {
-            name: between(self.records[column].to_numpy(dtype=float), place) for name, column in columns.items()
+        return {
+            "error": between(self._column(f"test_{self.kind}error"), place),
+            "violation": np.abs(between(self._column(f"test_{self.kind}gaps"), place)).max(),
+            "strength": between(self._column("strength"), place),
+            "blocks": None if self.kind else between(self._column(BLOCKS), place),
         }
-        blocks = None if self.kind else np.array(self.records[BLOCKS].tolist(), dtype=float)
-        return {**found, "blocks": None if blocks is None else between(blocks, place)}
+
+    def _column(self, name: str) -> Floats:
+        return np.array(self.records[name].tolist(), dtype=float)
 
 
 def at_levels(records: pd.DataFrame, levels: Sequence[float] = LEVELS, kind: str = "") -> pd.DataFrame:
@@ -78,11 +86,12 @@ def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataF
 
     `outcome` is "above" where the rival's error is larger, "below" where it is smaller and its violation no larger than
     FERMI's by more than the standard error of a gap, both beyond the 95% interval of the paired difference; "same"
-    where neither can be told; "noise" where the level is less than the standard error of a gap; "one run" where there
-    is no interval; "not reached" where either never gets there. A rival that gets there in more runs than FERMI is
-    below it.
+    where neither can be told; "noise" where the level is less than the standard error of a gap, on the test rows or on
+    those that choose the knob; "one run" where there is no interval; "not reached" where either never gets there. A
+    rival that gets there in more runs than FERMI is below it.
     """
-    chosen, noise = at_levels(records, levels), records["test_standard_error"].mean()
+    chosen = at_levels(records, levels)
+    floor, noise = (records[f"{part}_standard_error"].mean() for part in ("val", "test"))
     rows = []
     for level in levels:
         here = chosen[chosen["level"] == level].set_index(_PAIR)
@@ -95,7 +104,7 @@ def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataF
             difference, width = uncertain(_differences(reached))
             fair = reached["violation_rival"].mean() <= reached["violation"].mean() + noise
             more = pairs["error_rival"].notna().sum() > pairs["error"].notna().sum()
-            outcome = "noise" if level < noise else _outcome(difference, width, fair, bool(more))
+            outcome = "noise" if level < max(floor, noise) else _outcome(difference, width, fair, bool(more))
             rows.append([level, method, len(reached), difference, width, outcome])
     return pd.DataFrame(rows, columns=["level", "method", "runs", "difference", "width", "outcome"])
 

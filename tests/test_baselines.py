@@ -29,7 +29,7 @@ CASES = [(name, notion) for name in METHODS for notion in baselines.find(name).c
 
 @functools.cache
 def data(n_classes: int = 2, n_groups: int = 2) -> Dataset:
-    """2,000 training rows, and as many new ones."""
+    """4,000 training rows, and others to test."""
     return synthetic(4000, n_classes, n_groups, bias=0.9, rated=False).numeric()
 
 
@@ -248,6 +248,28 @@ def test_unknown_names_and_options() -> None:
         fitted("reweighing", 0.5, "equalized_odds")
     with pytest.raises(fermi.FermiError, match="`sensitive_features` is None; expected the groups"):
         baselines.make("none").fit(data().X_train, data().y_train, sensitive_features=None)
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "steps", "rows", "passes"),
+    [(1, 500, 500, 1), (4, 500, 2000, 1), (4, 2200, 4000, 2), (50, 200, 4000, 2), (1, 1, 4000, 1)],
+)
+def test_fermi_takes_no_more_steps_than_asked(
+    monkeypatch: pytest.MonkeyPatch, batch_size: int, steps: int, rows: int, passes: int
+) -> None:
+    seen: list[tuple[int, Any]] = []
+    fit = fermi.FermiClassifier.fit
+
+    def spy(self: Any, X: Any, y: Any, **more: Any) -> Any:
+        seen.append((len(y), self.max_iter))
+        return fit(self, X, y, **more)
+
+    monkeypatch.setattr(fermi.FermiClassifier, "fit", spy)
+    method = baselines.make("fermi", 0.2, random_state=0, batch_size=batch_size, steps=steps)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        method.fit(data().X_train, data().y_train, sensitive_features=data().s_train)
+    assert seen == [(rows, passes)]  # one row cannot show two classes: then a pass over all
 
 
 def test_thresholds_of_inferred_groups_need_no_attribute() -> None:

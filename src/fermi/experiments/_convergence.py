@@ -1,4 +1,4 @@
-"""One training loop for two estimates of ERMI: FERMI's, which is unbiased on a batch, and the plug-in of `mary`.
+"""Two estimates of ERMI on Adult: FERMI's, which is unbiased on a batch, and the plug-in of `mary`.
 
 Everything else is the same: rows, first weights, order of batches, optimizer and rates. Along the way the objective of
 all training rows is computed exactly, with its gradient.
@@ -7,7 +7,6 @@ all training rows is computed exactly, with its gradient.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,16 +16,15 @@ from torch import Tensor, nn
 
 from fermi import FermiClassifier
 from fermi.baselines._protocol import Rows
-from fermi.baselines._torch import batches
 from fermi.baselines.mary import ChiSquared
-from fermi.experiments import _tabular
+from fermi.experiments import _loop, _tabular
 from fermi.experiments._figure import Cell, Record
 from fermi.formulas.ermi import ermi, optimal_dual
 from fermi.groups import GroupEncoder
 from fermi.torch import FermiRegularizer, models
 
 LR = 0.002  # Adam's, within what the paper gives, 0.0005 to 0.01
-MEMORY = 0.05  # W by plain ascent at this over 2λ: a running mean over the last batches
+MEMORY = 0.05  # the weight of a batch in W
 POINTS = 50  # measured along training
 BATCHES = (16, 64, 128, 512)  # sizes at which the estimates are averaged
 DRAWS = 1000  # batches of each size
@@ -44,8 +42,7 @@ class Table:
 
     def coded(self) -> Rows:
         """The training rows as the penalties of `fermi.baselines` take them."""
-        y, s = self.y.numpy(), self.s.numpy()
-        return Rows(self.X.numpy(), y, s, np.zeros_like(s), int(y.max()) + 1, int(s.max()) + 1, 1)
+        return _loop.coded(self.X.numpy(), self.y.numpy(), self.s.numpy())
 
 
 @functools.lru_cache(maxsize=2)
@@ -64,42 +61,22 @@ def run(cell: Cell) -> list[Record]:
     if cell["method"] == "exact":
         return [{"kind": "exact", **exact(table, lam)}]
     torch.manual_seed(cell["seed"])
-    module = network(cell["model"], table)
-    records = [{"kind": "path", "step": step, **measured(module, table, lam)} for step in trained(module, table, cell)]
+    module, steps = network(cell["model"], table), cell["steps"]
+    how = _loop.Training(cell["batch_size"], steps, LR, MEMORY, cell["rates"] == "falling", cell["seed"])
+    records = [{"kind": "path", "step": 0, **measured(module, table, lam)}]
+    coded = table.coded()
+    for step in _loop.train(module, coded, _loop.penalty(cell["method"], coded, lam), how, lam):
+        if step % max(1, steps // POINTS) == 0:
+            records.append({"kind": "path", "step": step, **measured(module, table, lam)})
     with torch.no_grad():
         logits = module(table.X)
-    return records + estimates(logits, table, np.random.default_rng(cell["seed"]))
+    return records + estimates(logits, table, np.random.default_rng(cell["seed"]), DRAWS)
 
 
 def network(model: str, table: Table) -> nn.Module:
     """A linear model, or two small hidden layers."""
     make = models.logistic if model == "linear" else functools.partial(models.mlp, hidden=(30, 20))
     return make(table.X.shape[1], int(table.y.max()) + 1)
-
-
-def trained(module: nn.Module, table: Table, cell: Cell) -> Iterator[int]:
-    """Train, stopping at the steps where something is to be measured, the first before any."""
-    steps, lam, coded = cell["steps"], cell["lam"], table.coded()
-    ours = FermiRegularizer.from_labels(table.s, n_classes=coded.n_classes, lam=lam)
-    theirs = ChiSquared(coded)
-    optimizer = torch.optim.Adam(module.parameters(), lr=LR)
-    ascent = torch.optim.SGD(ours.parameters(), lr=MEMORY / (2.0 * lam))
-    left = 1.0 / steps if cell["rates"] == "falling" else 1.0
-    falling = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, left, steps)
-    every, none = max(1, steps // POINTS), torch.zeros(cell["batch_size"] + 1, dtype=torch.int64)
-    yield 0
-    parts = batches(len(table.y), cell["batch_size"], steps, np.random.default_rng(cell["seed"]))
-    for step, part in enumerate(parts, start=1):
-        logits, y, s = module(table.X[part]), table.y[part], table.s[part]
-        penalty = ours(logits, s) if cell["method"] == "fermi" else lam * theirs(logits, y, s, none[: len(s)])
-        optimizer.zero_grad()
-        ascent.zero_grad()
-        (nn.functional.cross_entropy(logits, y) + penalty).backward()
-        optimizer.step()
-        ascent.step()
-        falling.step()
-        if step % every == 0:
-            yield step
 
 
 def measured(module: nn.Module, table: Table, lam: float) -> dict[str, float]:
@@ -142,7 +119,7 @@ def exact(table: Table, lam: float) -> dict[str, float]:
 
 
 @torch.no_grad()
-def estimates(logits: Tensor, table: Table, rng: np.random.Generator, draws: int = DRAWS) -> list[Record]:
+def estimates(logits: Tensor, table: Table, rng: np.random.Generator, draws: int) -> list[Record]:
     """Of given predictions: the mean of each method's estimate over batches of each size, beside ERMI of all rows.
 
     FERMI's is taken at the best W for these predictions, so that its mean should be ERMI itself.

@@ -1,0 +1,85 @@
+"""One training run on colour MNIST: the same digits, network, rates and number of steps for every method.
+
+A part of the training digits is held out and rendered grey, as the test digits are: it chooses λ and when to stop, the
+test digits never choose anything. Learning rates were found on such digits too.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from fermi.datasets import color_mnist
+from fermi.experiments import _loop
+from fermi.experiments._figure import Cell, Record
+from fermi.torch import models
+from fermi.torch._rows import predict_logits
+
+HELD_OUT = 5_000  # training digits that choose
+JUDGED = 5_000  # training digits whose error is the training error
+LOOKS = 9  # at the digits held out, along training
+LR = 0.004  # Adam's, for every method, falling to zero
+LR_W = 2.0  # the weight of a batch in W, over the share of a class
+
+Pixels = NDArray[np.float32]
+
+
+class Digits(NamedTuple):
+    """Coloured digits to train on; grey ones of the training part that choose; the grey test digits."""
+
+    train: tuple[Pixels, Any]
+    held_out: tuple[Pixels, Any]
+    test: tuple[Pixels, Any]
+
+
+@functools.lru_cache(maxsize=1)
+def digits(seed: int) -> Digits:
+    """The digits of a colour seed, which also draws those held out."""
+    coloured = color_mnist.load(random_state=seed)
+    y = coloured.y_train.to_numpy()
+    judges, train = np.split(np.random.default_rng(seed).permutation(len(y)), [HELD_OUT])
+    rows: Pixels = coloured.images()[0][train]
+    test = coloured.images()[1]
+    plain: Pixels = color_mnist.load(random_state=seed, include_sensitive=False).images()[0][judges]
+    return Digits((rows, y[train]), (plain, y[judges]), (test, coloured.y_test.to_numpy()))
+
+
+def run(cell: Cell) -> Record:
+    """Train with one penalty, and measure where the held-out digits say to stop, and at the end."""
+    torch.set_num_threads(1)
+    train, held_out, test = digits(cell["seed"])
+    judged = (train[0][:JUDGED], train[1][:JUDGED])
+    began = time.perf_counter()
+    best, last = fitted(cell, train, held_out)
+    record: Record = {"seconds": time.perf_counter() - began, "stopped": best[1], "last_test_error": error(last, test)}
+    parts = {"train": judged, "val": held_out, "test": test}
+    return record | {f"{name}_error": error(best[0], part) for name, part in parts.items()}
+
+
+def fitted(cell: Cell, train: Any, held_out: Any) -> tuple[tuple[nn.Module, int], nn.Module]:
+    """The network where its error on the held-out digits was least, after which step, and the network at the end."""
+    torch.manual_seed(cell["seed"])
+    module = models.lenet5() if cell["model"] == "lenet5" else models.mlp(int(np.prod(train[0].shape[1:])), 10)
+    steps, lam = cell["steps"], cell["lam"]
+    rows = _loop.coded(train[0], train[1], train[1])  # with σ = 0 the colour is the label
+    extra = _loop.penalty(cell["method"], rows, lam) if lam > 0.0 else None
+    how = _loop.Training(cell["batch_size"], steps, LR, LR_W, True, cell["seed"])
+    least, best = np.inf, (module, 0)
+    for step in _loop.train(module, rows, extra, how, lam or 1.0):
+        if step % max(1, steps // LOOKS) == 0:
+            found = error(module, held_out)
+            if found < least:
+                least, best = found, (copy.deepcopy(module), step)
+    return best, module
+
+
+def error(module: nn.Module, part: tuple[Pixels, Any]) -> float:
+    """The share of digits that are not recognised."""
+    return float(np.mean(predict_logits(module, part[0], torch.device("cpu")).argmax(1) != part[1]))

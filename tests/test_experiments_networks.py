@@ -50,7 +50,7 @@ def digits(
 def test_the_digits_that_choose_are_grey_and_never_trained_on(digits: Any) -> None:
     rows, chooses, test = _color_mnist.digits(1)
     assert (len(rows[1]), len(chooses[1]), len(test[1])) == (N_TRAIN - HELD_OUT, HELD_OUT, N_TEST)
-    red, green, blue = np.moveaxis(chooses[0], 1, 0)
+    red, green, blue = np.moveaxis(_color_mnist.SCALE * chooses[0], 1, 0)
     assert (red == green).all()
     assert (red == blue).all()
     assert not (rows[0][:, 0] == rows[0][:, 1]).all()
@@ -60,7 +60,7 @@ def test_the_digits_that_choose_are_grey_and_never_trained_on(digits: Any) -> No
     assert [i % 10 for i in held] == chooses[1].tolist()
     tints = color_mnist.load(random_state=1).colors[rows[1], 0]
     trained = [
-        known[np.rint(255 * image / tint).astype(np.uint8).tobytes()]
+        known[np.rint(255 * _color_mnist.SCALE * image / tint).astype(np.uint8).tobytes()]
         for image, tint in zip(rows[0][:, 0], tints, strict=True)
     ]
     assert sorted(held + trained) == list(range(N_TRAIN))
@@ -90,7 +90,7 @@ def test_training_stops_where_the_held_out_digits_say(monkeypatch: pytest.Monkey
 def test_cells_stay_within_their_number() -> None:
     quick, full = (list(fig6.cells(short)) for short in (True, False))
     assert len(quick) <= 8
-    assert len(full) <= 160
+    assert len(full) <= 180
     assert {cell["seed"] for cell in full} == {1, 2, 3}
     assert {cell["batch_size"] for cell in full if cell["method"] == "fermi"} >= {64, 512}
     tuned = pd.DataFrame(full).query("model == 'lenet5' and lam > 0 and method in @fig6.RIVALS")
@@ -132,7 +132,7 @@ def test_verdicts_on_colour_mnist() -> None:
     said = words(colour_records(fermi_64=0.45, mary_512=0.2, cho_kde_64=0.55), fig6.CLAIMS)
     assert said["FERMI's test error is about 30%"] == "held"
     assert said["FERMI offers the best test error at batch 512"] == "did not hold"
-    assert said["FERMI is less sensitive to the batch size: 64 within 0.05 of 512"] == "did not hold"
+    assert said["FERMI is less sensitive to the batch: 64 within 0.05 of 512"] == "did not hold"
     assert said["At batch 64 FERMI is ahead of the others by more than 20%"] == "did not hold"
     assert said["The others lose 10 to 20% as the batch becomes small"] == "did not hold"
     assert words(colour_records(fermi_512=0.31), fig6.CLAIMS)["FERMI's test error is about 30%"] == "did not hold"

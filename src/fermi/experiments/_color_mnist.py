@@ -23,6 +23,7 @@ from fermi.torch import models
 from fermi.torch._rows import predict_logits
 
 HELD_OUT = 5_000  # training digits that choose
+SCALE = np.float32(0.308)  # the standard deviation of MNIST's pixels, by which all are divided
 JUDGED = 5_000  # training digits whose error is the training error
 LOOKS = 9  # at the digits held out, along training
 LR = 0.004  # Adam's, for every method, falling to zero
@@ -42,13 +43,12 @@ class Digits(NamedTuple):
 @functools.lru_cache(maxsize=1)
 def digits(seed: int) -> Digits:
     """The digits of a colour seed, which also draws those held out."""
-    coloured = color_mnist.load(random_state=seed)
+    coloured, plain = (color_mnist.load(random_state=seed, include_sensitive=tinted) for tinted in (True, False))
     y = coloured.y_train.to_numpy()
     judges, train = np.split(np.random.default_rng(seed).permutation(len(y)), [HELD_OUT])
-    rows: Pixels = coloured.images()[0][train]
-    test = coloured.images()[1]
-    plain: Pixels = color_mnist.load(random_state=seed, include_sensitive=False).images()[0][judges]
-    return Digits((rows, y[train]), (plain, y[judges]), (test, coloured.y_test.to_numpy()))
+    (tinted_rows, test), (grey_rows, _) = coloured.images(), plain.images()
+    parts = ((tinted_rows[train], y[train]), (grey_rows[judges], y[judges]), (test, coloured.y_test.to_numpy()))
+    return Digits(*((pixels / SCALE, labels) for pixels, labels in parts))
 
 
 def run(cell: Cell) -> Record:

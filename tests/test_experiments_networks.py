@@ -69,7 +69,16 @@ def test_the_digits_that_choose_are_grey_and_never_trained_on(digits: Any) -> No
 @pytest.mark.usefixtures("digits")
 @pytest.mark.parametrize("method", [*fig6.WEIGHTS, "repair"])
 def test_a_cell_of_every_method(method: str) -> None:
-    cell = {"method": method, "model": "mlp", "lam": 1.0, "batch_size": 50, "seed": 1, "steps": 18}
+    cell = {
+        "method": method,
+        "model": "mlp",
+        "lam": 1.0,
+        "batch_size": 50,
+        "seed": 1,
+        "steps": 18,
+        "lr": 0.004,
+        "lr_w": 2.0,
+    }
     found = _color_mnist.run(cell)
     assert found == pytest.approx({**_color_mnist.run(cell), "seconds": found["seconds"]})
     assert all(0.0 <= found[f"{part}_error"] <= 1.0 for part in ("train", "val", "test"))
@@ -86,7 +95,16 @@ def test_the_mean_over_steps_is_what_is_judged(monkeypatch: pytest.MonkeyPatch) 
             yield value
 
     monkeypatch.setattr(_loop, "train", train)
-    cell = {"method": "fermi", "model": "mlp", "lam": 1.0, "batch_size": 50, "seed": 1, "steps": 2}
+    cell = {
+        "method": "fermi",
+        "model": "mlp",
+        "lam": 1.0,
+        "batch_size": 50,
+        "seed": 1,
+        "steps": 2,
+        "lr": 0.004,
+        "lr_w": 2.0,
+    }
     found: Any = _color_mnist.fitted(cell, _color_mnist.digits(1).train)
     assert found.module[-1].bias.tolist() == pytest.approx([1.02] * 10)
     assert seen[-1][-1].bias.tolist() == [2.0] * 10
@@ -234,7 +252,7 @@ def test_a_run_along_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_convergence, "adult", lambda limit: table())
     monkeypatch.setattr(_convergence, "DRAWS", 20)
     cell = {"model": "linear", "method": "fermi", "rates": "falling", "seed": 0, "lam": 2.0, "rows": None}
-    found = pd.DataFrame(_convergence.run({**cell, "steps": 300, "batch_size": 50}))
+    found = pd.DataFrame(_convergence.run({**cell, "steps": 300, "batch_size": 50, "lr": 0.002, "lr_w": 0.05}))
     path = found[found["kind"] == "path"]
     assert path["step"].tolist()[:2] == [0, 6]
     assert path["step"].max() == 300

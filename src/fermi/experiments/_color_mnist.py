@@ -26,8 +26,6 @@ HELD_OUT = 5_000  # training digits that choose λ
 SCALE = np.float32(0.308)  # the standard deviation of MNIST's pixels, by which all are divided
 JUDGED = 5_000  # training digits whose error is the training error
 AVERAGED = 0.98  # the memory of the running mean over the steps that is judged: λ makes network and W swing
-LR = 0.004  # Adam's, for every method, falling to zero
-LR_W = 2.0  # the weight of a batch in W, over the share of a class
 
 Pixels = NDArray[np.float32]
 
@@ -69,7 +67,7 @@ def fitted(cell: Cell, train: tuple[Pixels, Any]) -> nn.Module:
     average = AveragedModel(module, avg_fn=lambda mean, new, _: mean + (1.0 - AVERAGED) * (new - mean))
     lam, rows = cell["lam"], _loop.coded(train[0], train[1], train[1])  # with σ = 0 the colour is the label
     extra = _loop.penalty(cell["method"], rows, lam) if lam > 0.0 else None
-    how = _loop.Training(cell["batch_size"], cell["steps"], LR, LR_W, True, cell["seed"])
+    how = _loop.Training(cell["batch_size"], cell["steps"], cell["lr"], cell["lr_w"], True, cell["seed"])
     for _ in _loop.train(module, rows, extra, how, lam or 1.0):
         average.update_parameters(module)
     return average

@@ -23,8 +23,6 @@ from fermi.formulas.ermi import ermi, optimal_dual
 from fermi.groups import GroupEncoder
 from fermi.torch import FermiRegularizer, models
 
-LR = 0.002  # Adam's, within what the paper gives, 0.0005 to 0.01
-MEMORY = 0.05  # the weight of a batch in W
 POINTS = 50  # measured along training
 BATCHES = (16, 64, 128, 512)  # sizes at which the estimates are averaged
 DRAWS = 1000  # batches of each size
@@ -62,7 +60,7 @@ def run(cell: Cell) -> list[Record]:
         return [{"kind": "exact", **exact(table, lam)}]
     torch.manual_seed(cell["seed"])
     module, steps = network(cell["model"], table), cell["steps"]
-    how = _loop.Training(cell["batch_size"], steps, LR, MEMORY, cell["rates"] == "falling", cell["seed"])
+    how = _loop.Training(cell["batch_size"], steps, cell["lr"], cell["lr_w"], cell["rates"] == "falling", cell["seed"])
     records = [{"kind": "path", "step": 0, **measured(module, table, lam)}]
     coded = table.coded()
     for step in _loop.train(module, coded, _loop.penalty(cell["method"], coded, lam), how, lam):

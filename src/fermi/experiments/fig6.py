@@ -19,6 +19,8 @@ MODELS = {"lenet5": "LeNet-5", "mlp": "MLP"}
 LAMS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)
 SEEDS = (1, 2, 3)  # of the colours; 0 draws a digit that is nearly black
 STEPS = 324  # three passes at batch 512
+LR = 0.004  # Adam's, for every method, falling to zero
+LR_W = 2.0  # the weight of a batch in W, over the share of a class
 # Three weights of the penalty for each method: FERMI's around where the paper says that all methods level off.
 WEIGHTS = {
     "fermi": (4.0, 8.0, 16.0), "mary": (4.0, 8.0, 16.0), "baharlouei": (8.0, 32.0, 128.0), "cho_kde": (2.0, 8.0, 32.0),
@@ -51,7 +53,8 @@ def cells(quick: bool) -> Iterator[Cell]:
     wanted += [] if quick else [("repair", "lenet5", 1.0, USUAL)]
     # Seed by seed, since a process keeps the digits of one.
     for seed, (method, model, lam, size) in product(seeds, dict.fromkeys(wanted)):
-        yield {"method": method, "model": model, "lam": lam, "batch_size": size, "seed": seed, "steps": steps}
+        own = {"method": method, "model": model, "lam": lam, "batch_size": size, "seed": seed}
+        yield {**own, "steps": steps, "lr": LR, "lr_w": LR_W}
 
 
 def chosen(records: pd.DataFrame, *, compared: bool = False) -> pd.DataFrame:

@@ -212,6 +212,8 @@ def _draw_bias(ax: Any, some: pd.DataFrame) -> None:
             ax.plot(means.index, means["expected_bias"], color=look["color"], linewidth=1.0, label="mary, expected")
     ax.axhline(0.0, color="grey", linewidth=0.8)
     ax.set(xscale="log", xlabel="batch size", ylabel="mean of a batch's estimate − ERMI")
+    ax.minorticks_off()
+    ax.set_xticks(means.index, [str(size) for size in means.index])
     ax.legend(fontsize=7, frameon=False)
     ax.grid(alpha=0.3)
 

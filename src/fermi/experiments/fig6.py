@@ -198,8 +198,9 @@ SETUP = (
     "digits on, 324 below, where fewer digits are seen all the same. Adam's rate is the better of 0.001 and 0.004 for "
     "each method and falls to zero. What is judged is a running mean of the weights over the steps, for every method. "
     "More was tried with FERMI than with the others before this run: its number of steps and the rate of W. FERMI is "
-    "`FermiRegularizer` with plain ascent in W. Methods compared with each other choose among three weights of their penalty. Seed 0 is left "
-    "out because it draws a colour that is nearly black. Intervals are 95% over the seeds, whose colours differ."
+    "`FermiRegularizer` with plain ascent in W. Methods compared with each other choose among three weights "
+    "of their penalty. Seed 0 is left out because it draws a colour that is nearly black. Intervals are 95% over the "
+    "seeds, whose colours differ."
 )
 
 

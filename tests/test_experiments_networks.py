@@ -114,7 +114,7 @@ def test_cells_stay_within_their_number() -> None:
     quick, full = (list(fig6.cells(short)) for short in (True, False))
     assert len(quick) <= 8
     assert len(full) <= 200
-    assert {cell["seed"] for cell in full} == {1, 2, 3}
+    assert {cell["seed"] for cell in full} == {4, 6, 7}
     assert {cell["batch_size"] for cell in full if cell["method"] == "fermi"} >= {64, 512}
     tuned = pd.DataFrame(full).query("model == 'lenet5' and lam > 0 and method in @fig6.RIVALS")
     assert tuned.groupby(["method", "batch_size", "seed"]).size().nunique() == 1  # the same tuning budget for all
@@ -124,7 +124,7 @@ def test_cells_stay_within_their_number() -> None:
 def colour_records(**changed: float) -> pd.DataFrame:
     """What the paper says, with the test error falling where the validation error rises."""
     rows = []
-    for method, size, seed in [(m, b, s) for m in fig6.WEIGHTS for b in (64, 512, 1024) for s in (1, 2, 3)]:
+    for method, size, seed in [(m, b, s) for m in fig6.WEIGHTS for b in (64, 512, 1024) for s in (4, 6, 7)]:
         for model in fig6.MODELS if method == "fermi" else ("lenet5",):
             for lam in (0.0, 4.0, 8.0) if method == "fermi" and size == 512 else (4.0, 8.0):
                 error = (0.25 if method == "fermi" else 0.5 + 0.2 * (size == 64)) if lam else 0.8

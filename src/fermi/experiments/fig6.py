@@ -17,7 +17,8 @@ from fermi.experiments._style import style
 
 MODELS = {"lenet5": "LeNet-5", "mlp": "MLP"}
 LAMS = (0.0, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0)
-SEEDS = (1, 2, 3)  # of the colours; 0 draws a digit that is nearly black
+# Of the colours: the first three after those that settings were found on, but for 5, which draws a nearly black one.
+SEEDS = (4, 6, 7)
 # Two passes at batch 512: after more the network relies on colour again. Smaller batches need more steps.
 STEPS = {64: 324, 128: 324, 512: 216, 1024: 216}
 # Three weights of the penalty for each method; those of the others are further apart, since less was tried with them.
@@ -200,10 +201,10 @@ SETUP = (
     "digits on, 324 below, where fewer digits are seen all the same. Adam's rate falls to zero, from 0.004 for FERMI "
     "with LeNet-5 and from 0.001 otherwise. What is judged is a running mean of the weights over the steps, for every "
     "method. The tuning before this run was not even: some 60 settings of FERMI (λ, both rates, steps, scale of the "
-    "pixels, averaging) against some 15 of the others together, on the colours of these same seeds. FERMI is "
+    "pixels, averaging) against some 15 of the others together, on the colours of seeds 1 to 3. This run has seeds 4, "
+    "6 and 7, which nothing was chosen on; seed 5 is left out because it draws a colour that is nearly black. FERMI is "
     "`FermiRegularizer` with plain ascent in W. Methods compared with each other choose among three weights "
-    "of their penalty. Seed 0 is left out because it draws a colour that is nearly black. Intervals are 95% over the "
-    "seeds, whose colours differ."
+    "of their penalty. Intervals are 95% over the seeds, whose colours differ."
 )
 
 

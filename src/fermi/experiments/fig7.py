@@ -123,7 +123,8 @@ SETUP = (
     f"layers of 30 and 20. Both methods have the same first weights, batches and Adam with rate {LR}, constant as in "
     "the paper or falling to zero. The rate was 0.005 at first: in a quick run (10,000 rows, 1,000 steps, one seed) "
     "neither settled at that constant rate, with a spread of 3.03% of the drop for FERMI and 1.42% for `mary`; it was "
-    "lowered for both after that. So what is said of constant rates holds for small ones. FERMI's W rises by plain "
+    "lowered for both after that. So what is said of constant rates holds for small ones. Whether `mary` settles is "
+    "judged where FERMI does. FERMI's W rises by plain "
     "steps of a constant size. The objective is cross-entropy + λ · ERMI of all training rows, computed exactly."
 )
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fermi import baselines
-from fermi.experiments._frontier import LEVELS, area, at_levels, compare, interval, level_table
+from fermi.experiments._frontier import BLOCKS, LEVELS, area, at_levels, compare, interval, level_table, uncertain
 from fermi.experiments._style import style
 
 _WORDS = {
@@ -62,19 +62,30 @@ def named(column: str, value: Any) -> str:
 
 
 def draw_panel(ax: Any, some: pd.DataFrame) -> None:
-    """One curve per method; a star marks those that need the attribute to predict, thin bars the spread of runs."""
+    """One curve per method; a star marks those that need the attribute to predict, thin bars are 95% intervals."""
     for method, group in some.groupby("method"):
-        by_strength = group.groupby("strength")[["test_violation", "test_error"]]
-        curve, spread = by_strength.mean(), by_strength.std(ddof=1).fillna(0.0)
+        curve = pd.DataFrame([point(runs) for _, runs in group.groupby("strength")])
         star = "*" if baselines.find(str(method)).capabilities.needs_attribute else ""
         looks = {**style(str(method)), **({"linestyle": "none"} if len(curve) == 1 else {})}
-        ax.errorbar(
-            curve["test_violation"], curve["test_error"], spread["test_error"], spread["test_violation"],
-            label=f"{method}{star}", markersize=4, elinewidth=0.4, **looks,
+        *_, bars = ax.errorbar(
+            curve["violation"], curve["error"], curve["up"], curve["across"],
+            label=f"{method}{star}", markersize=4, elinewidth=0.5, **looks,
         )  # fmt: skip
+        for bar in bars:  # faint, or twenty methods hide each other
+            bar.set_alpha(1.0 if method == "fermi" else 0.3)
+    ax.set_xlim(left=-0.02 * ax.get_xlim()[1])
     ax.set_xlabel("violation (test, labels)")
     ax.set_ylabel("error (test)")
     ax.grid(alpha=0.3)
+
+
+def point(runs: pd.DataFrame) -> dict[str, float]:
+    """The runs of one method at one strength: mean violation and error, and half the widths of their intervals."""
+    violation, across = interval(runs.groupby("split")["test_violation"].mean())
+    if np.isnan(across):  # one split: what sampling does to a gap
+        across = 1.96 * runs["test_standard_error"].mean()
+    error, up = uncertain(runs.assign(error=runs["test_error"], blocks=runs[BLOCKS].map(np.array)))
+    return {"violation": violation, "error": error, "across": across, "up": np.nan_to_num(up)}
 
 
 def tables(records: pd.DataFrame, by: Sequence[str], levels: Sequence[float] = LEVELS) -> str:

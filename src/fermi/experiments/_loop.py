@@ -91,12 +91,13 @@ def train(module: nn.Module, rows: Rows, extra: nn.Module | None, how: Training,
     ascent = torch.optim.SGD(own, lr=how.lr_w / (2.0 * lam)) if own else None
     X, y, s, z = (torch.as_tensor(column) for column in (rows.X, rows.y, rows.s, rows.z))
     parts = batches(len(y), how.batch_size, how.steps, np.random.default_rng(how.seed))
-    for step, part in enumerate(map(torch.as_tensor, parts), start=1):
+    for step, part in enumerate(parts, start=1):
         module.train()
-        logits = module(X[part])
-        loss = nn.functional.cross_entropy(logits, y[part])
+        own_X, own_y, own_s, own_z = (column[part] for column in (X, y, s, z))
+        logits = module(own_X)
+        loss = nn.functional.cross_entropy(logits, own_y)
         if extra is not None:
-            loss = loss + extra(logits, y[part], s[part], z[part])
+            loss = loss + extra(logits, own_y, own_s, own_z)
         module.zero_grad()
         if ascent is not None:
             ascent.zero_grad()

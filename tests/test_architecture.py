@@ -25,7 +25,7 @@ STOREYS = [
     ["boosting", "classifier", "torch"],
     ["estimator"],
     ["partial"],
-    ["advice", "online", "selection"],
+    ["advice", "online", "scorers", "selection"],
     ["training"],
     ["overseer"],
     ["theory"],

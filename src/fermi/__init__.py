@@ -37,7 +37,7 @@ _HOME = {
     "FermiClassifier": "fermi.classifier",
     "GroupEncoder": "fermi.groups",
 }
-_MODULES = ["datasets", "measures", "notions", "theory"]
+_MODULES = ["datasets", "measures", "notions", "scorers", "theory"]
 
 __all__ = [*_HOME, *_MODULES]
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi import datasets as datasets
     from fermi import measures as measures
     from fermi import notions as notions
+    from fermi import scorers as scorers
     from fermi import theory as theory
     from fermi.classifier import FermiClassifier as FermiClassifier
     from fermi.contingency import Contingency as Contingency

@@ -8,6 +8,7 @@ import os
 import platform
 import subprocess
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,14 @@ def _run_all(name: str, cells: dict[str, Cell], journal: Journal, workers: int) 
     from joblib import Parallel, delayed, parallel_config
 
     failed: list[str] = []
-    # The cells are what runs in parallel; threads inside of them would only wait for each other.
-    with parallel_config("loky", n_jobs=workers, inner_max_num_threads=1), Progress(True) as progress:
+    # The cells are what runs in parallel; threads inside of them would only wait for each other. Data sets that a
+    # process keeps look like a leak to joblib, which replaces the process and says so.
+    with (
+        parallel_config("loky", n_jobs=workers, inner_max_num_threads=1),
+        Progress(True) as progress,
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings("ignore", message="A worker stopped")
         running = Parallel(return_as="generator_unordered")(delayed(_run_cell)(name, *cell) for cell in cells.items())
         for done, (key, found) in enumerate(running, start=1):
             if isinstance(found, str):

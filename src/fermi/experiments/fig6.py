@@ -197,14 +197,14 @@ CLAIMS = [
 SETUP = (
     "Each seed draws its own ten colours, first weights, order of batches and the 5,000 training digits that are held "
     "out and rendered grey: they choose λ, and the learning rates and the number of steps were found on such digits "
-    "too. The test digits choose nothing. At one batch size every method makes the same number of steps: two passes from "
-    "512 digits on, 324 steps below, where fewer digits are seen all the same. Adam's rate falls to zero, from 0.004 for FERMI "
-    "with LeNet-5 and from 0.001 otherwise. What is judged is a running mean of the weights over the steps, for every "
-    "method. The tuning before this run was not even: some 60 settings of FERMI (λ, both rates, steps, scale of the "
-    "pixels, averaging) against some 15 of the others together, on the colours of seeds 1 to 3. This run has seeds 4, "
-    "6 and 7, which nothing was chosen on; seed 5 is left out because it draws a colour that is nearly black. FERMI is "
-    "`FermiRegularizer` with plain ascent in W. Methods compared with each other choose among three weights "
-    "of their penalty. Intervals are 95% over the seeds, whose colours differ."
+    "too. The test digits choose nothing. At one batch size every method makes the same number of steps: two passes "
+    "from 512 digits on, 324 steps below, where fewer digits are seen all the same. Adam's rate falls to zero, from "
+    "0.004 for FERMI with LeNet-5 and from 0.001 otherwise. What is judged is a running mean of the weights over the "
+    "steps, for every method. The tuning before this run was not even: some 60 settings of FERMI (λ, both rates, "
+    "steps, scale of the pixels, averaging) against some 15 of the others together, on the colours of seeds 1 to 3. "
+    "This run has seeds 4, 6 and 7, which nothing was chosen on; seed 5 is left out because it draws a colour that is "
+    "nearly black. FERMI is `FermiRegularizer` with plain ascent in W. Methods compared with each other choose among "
+    "three weights of their penalty. Intervals are 95% over the seeds, whose colours differ."
 )
 
 

@@ -68,7 +68,7 @@ def dominates(by: Sequence[str]) -> Callable[[pd.DataFrame], Verdict]:
         below = outcomes[outcomes["outcome"] == "below"]
         if len(below):
             rivals = [
-                f"{row['method']} at ≤ {row['level']:g} by {-row['difference']:.4f} ({row['where']})"
+                f"{row['method']} at ≤ {row['level']:g} {_lead(row['difference'])} ({row['where']})"
                 for row in below.to_dict("records")
             ]
             chance = f"chance alone would put about {0.025 * tested:.0f} there"
@@ -76,6 +76,11 @@ def dominates(by: Sequence[str]) -> Callable[[pd.DataFrame], Verdict]:
         return "held", f"no rival is below; {told}"
 
     return judge
+
+
+def _lead(difference: float) -> str:
+    """How far a rival's error is below FERMI's."""
+    return "where FERMI never gets" if pd.isna(difference) else f"by {-difference:.4f}"
 
 
 def damage(records: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from fermi.experiments._tradeoffs import grid
 
 NOTIONS = ("demographic_parity", "equal_opportunity")
 DATASETS = (("compas", 10), ("adult", 1))
+BY = ["dataset", "notion", "blind"]
 _SLIGHT = 0.05
 STRENGTHS = tuple(i / 12 for i in range(13))
 
@@ -25,7 +27,7 @@ STRENGTHS = tuple(i / 12 for i in range(13))
 def cells(quick: bool) -> Iterator[Cell]:
     """FERMI at thirteen values of λ, 0 and 0.03 to 1,000."""
     more = {} if quick else {"strengths": STRENGTHS}
-    yield from grid(quick, ("fermi",), notions=NOTIONS, datasets=DATASETS, blind=(True,), **more)
+    yield from grid(quick, ("fermi",), notions=NOTIONS, datasets=DATASETS, **more)
 
 
 def lam(records: pd.DataFrame) -> Any:
@@ -33,17 +35,22 @@ def lam(records: pd.DataFrame) -> Any:
     return records["strength"].map(lambda strength: geometric(strength, *LAM))
 
 
+def heading(values: Iterable[Any]) -> str:
+    """Data set, notion and whether the attribute is a feature, in words."""
+    return ", ".join(named(column, value) for column, value in zip(BY, values, strict=True))
+
+
 def falls(records: pd.DataFrame) -> Verdict:
     """Whether the violation at the largest λ is below that without any, and the error at most a few points above."""
     words, held = [], True
-    for (dataset, notion), some in records.groupby(["dataset", "notion"], sort=False):
+    for values, some in records.groupby(BY, sort=False):
         first, last = (
             some[some["strength"] == strength][["test_error", "test_violation"]].mean() for strength in (0.0, 1.0)
         )
         held &= bool(last["test_violation"] < first["test_violation"])
         held &= bool(last["test_error"] < first["test_error"] + _SLIGHT)
         words.append(
-            f"{dataset}, {named('notion', notion)}: violation {first['test_violation']:.3f} → "
+            f"{heading(values)}: violation {first['test_violation']:.3f} → "
             f"{last['test_violation']:.3f}, error {first['test_error']:.3f} → {last['test_error']:.3f}"
         )
     return "held" if held else "did not hold", "; ".join(words)
@@ -55,32 +62,39 @@ CLAIMS = [Claim("As λ grows to 1,000 the violation falls and the error rises sl
 def summarise(records: pd.DataFrame) -> str:
     """The claim, and a table along λ for each data set and notion."""
     parts = [verdicts(CLAIMS, records)]
-    for (dataset, notion), some in records.assign(lam=lam(records)).groupby(["dataset", "notion"], sort=False):
+    for values, some in records.assign(lam=lam(records)).groupby(BY, sort=False):
         lines = ["| λ | error | violation | soft error | soft violation |", "|---|---|---|---|---|"]
         for value, group in some.groupby("lam"):
             entries = (group[f"test_{name}"].mean() for name in ("error", "violation", "soft_error", "soft_violation"))
             lines.append(f"| {value:.3g} | " + " | ".join(f"{entry:.4f}" for entry in entries) + " |")
-        parts += [f"## {dataset}, {named('notion', notion)}", "\n".join(lines)]
+        parts += [f"## {heading(values)}", "\n".join(lines)]
     return "\n\n".join(parts)
 
 
 def draw(records: pd.DataFrame, canvas: Any) -> None:
-    """A panel per data set: the error on the left axis, the violation on the right; dashed for equal opportunity."""
-    datasets = list(dict.fromkeys(records["dataset"]))
-    canvas.set_size_inches(5.5 * len(datasets), 4.0)
-    for ax, dataset in zip(canvas.subplots(1, len(datasets), squeeze=False)[0], datasets, strict=True):
-        other = ax.twinx()
-        for notion, line in zip(NOTIONS, ("-", "--"), strict=True):
-            some = records[(records["dataset"] == dataset) & (records["notion"] == notion)]
-            means = some.assign(lam=lam(some)).groupby("lam")[["test_error", "test_violation"]].mean()
-            x = np.maximum(means.index.to_numpy(dtype=float), LAM[0] / 3)  # 0 has no place on this scale
-            ax.plot(x, means["test_error"], line, color="#D55E00", marker="o", markersize=3, label=named("", notion))
-            other.plot(x, means["test_violation"], line, color="#009E73", marker="s", markersize=3)
-        ax.set(xscale="log", xlabel="λ (0 at the left end)", title=dataset)
-        ax.set_ylabel("error (circles)", color="#D55E00")
-        other.set_ylabel("violation (squares)", color="#009E73")
-    handles, labels = ax.get_legend_handles_labels()
+    """A column per data set: the error on the left axis, the violation on the right; dashed for equal opportunity."""
+    datasets, blinds = (list(dict.fromkeys(records[name])) for name in ("dataset", "blind"))
+    canvas.set_size_inches(5.5 * len(datasets), 3.7 * len(blinds) + 0.3)
+    axes = canvas.subplots(len(blinds), len(datasets), squeeze=False)
+    for (i, blind), (j, dataset) in product(enumerate(blinds), enumerate(datasets)):
+        draw_panel(axes[i, j], records[(records["dataset"] == dataset) & (records["blind"] == blind)])
+        axes[i, j].set_title(f"{dataset}, {named('blind', blind)}", fontsize=10)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
     canvas.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+
+
+def draw_panel(ax: Any, some: pd.DataFrame) -> None:
+    """Both curves of both notions along λ."""
+    other = ax.twinx()
+    for notion, line in zip(NOTIONS, ("-", "--"), strict=True):
+        own = some[some["notion"] == notion]
+        means = own.assign(lam=lam(own)).groupby("lam")[["test_error", "test_violation"]].mean()
+        x = np.maximum(means.index.to_numpy(dtype=float), LAM[0] / 3)  # 0 has no place on this scale
+        ax.plot(x, means["test_error"], line, color="#D55E00", marker="o", markersize=3, label=named("", notion))
+        other.plot(x, means["test_violation"], line, color="#009E73", marker="s", markersize=3)
+    ax.set(xscale="log", xlabel="λ (0 at the left end)")
+    ax.set_ylabel("error (circles)", color="#D55E00")
+    other.set_ylabel("violation (squares)", color="#009E73")
 
 
 FIGURE = Figure(

@@ -14,7 +14,7 @@ from fermi.baselines._protocol import geometric
 from fermi.baselines.fermi import LAM
 from fermi.experiments import _tabular
 from fermi.experiments._claims import Claim, Verdict, verdicts
-from fermi.experiments._curves import named
+from fermi.experiments._curves import named, point
 from fermi.experiments._figure import Cell, Figure
 from fermi.experiments._tradeoffs import grid
 
@@ -72,8 +72,10 @@ def summarise(records: pd.DataFrame) -> str:
     for values, some in records.assign(lam=lam(records)).groupby(BY, sort=False):
         lines = ["| λ | error | violation | soft error | soft violation |", "|---|---|---|---|---|"]
         for value, group in some.groupby("lam"):
-            entries = (group[f"test_{name}"].mean() for name in ("error", "violation", "soft_error", "soft_violation"))
-            lines.append(f"| {value:.3g} | " + " | ".join(f"{entry:.4f}" for entry in entries) + " |")
+            own = point(group)
+            entries = [f"{own['error']:.4f} ± {own['up']:.4f}", f"{own['violation']:.4f} ± {own['across']:.4f}"]
+            entries += [f"{group[f'test_{name}'].mean():.4f}" for name in ("soft_error", "soft_violation")]
+            lines.append(f"| {value:.3g} | " + " | ".join(entries) + " |")
         parts += [f"## {heading(values)}", "\n".join(lines)]
     return "\n\n".join(parts)
 
@@ -91,14 +93,16 @@ def draw(records: pd.DataFrame, canvas: Any) -> None:
 
 
 def draw_panel(ax: Any, some: pd.DataFrame) -> None:
-    """Both curves of both notions along λ."""
+    """Both curves of both notions along λ, with 95% intervals."""
     other = ax.twinx()
     for notion, line in zip(NOTIONS, ("-", "--"), strict=True):
         own = some[some["notion"] == notion]
-        means = own.assign(lam=lam(own)).groupby("lam")[["test_error", "test_violation"]].mean()
-        x = np.maximum(means.index.to_numpy(dtype=float), LAM[0] / 3)  # 0 has no place on this scale
-        ax.plot(x, means["test_error"], line, color="#D55E00", marker="o", markersize=3, label=named("", notion))
-        other.plot(x, means["test_violation"], line, color="#009E73", marker="s", markersize=3)
+        found = [{"lam": value, **point(runs)} for value, runs in own.assign(lam=lam(own)).groupby("lam")]
+        curve = pd.DataFrame(found)
+        x = np.maximum(curve["lam"], LAM[0] / 3)  # 0 has no place on this scale
+        looks: dict[str, Any] = {"linestyle": line, "markersize": 3, "elinewidth": 0.5}
+        ax.errorbar(x, curve["error"], curve["up"], color="#D55E00", marker="o", label=named("", notion), **looks)
+        other.errorbar(x, curve["violation"], curve["across"], color="#009E73", marker="s", **looks)
     ax.set(xscale="log", xlabel="λ (0 at the left end)")
     ax.set_ylabel("error (circles)", color="#D55E00")
     other.set_ylabel("violation (squares)", color="#009E73")

@@ -64,11 +64,12 @@ def minimise(
     def value_and_gradient(flat: Floats) -> tuple[float, Floats]:
         theta = flat.reshape(d + 1, n_classes)
         logits = np.asarray(X @ theta[:-1]) + theta[-1]
-        F = softmax(logits, axis=1)
         extra, gradient = (0.0, 0.0) if penalty is None else penalty(logits)
-        top = logits.max(axis=1)
-        loss = float(np.mean(np.log(np.exp(logits - top[:, None]).sum(axis=1)) + top - logits[rows, y]))
-        slope = F / n
+        below = logits - logits.max(axis=1, keepdims=True)
+        odds = np.exp(below)
+        total = odds.sum(axis=1, keepdims=True)
+        loss = float(np.mean(np.log(total[:, 0]) - below[rows, y]))
+        slope = odds / (n * total)
         slope[rows, y] -= 1.0 / n
         slope = slope + gradient
         whole = np.vstack([np.asarray(X.T @ slope) + ridge * theta[:-1], slope.sum(axis=0)])

@@ -64,13 +64,18 @@ def fitted(cell: Cell, train: tuple[Pixels, Any]) -> nn.Module:
     """The trained network, its weights a running mean over the steps."""
     torch.manual_seed(cell["seed"])
     module = models.lenet5() if cell["model"] == "lenet5" else models.mlp(int(np.prod(train[0].shape[1:])), 10)
-    average = AveragedModel(module, avg_fn=lambda mean, new, _: mean + (1.0 - AVERAGED) * (new - mean))
+    average = AveragedModel(module, avg_fn=faded)
     lam, rows = cell["lam"], _loop.coded(train[0], train[1], train[1])  # with σ = 0 the colour is the label
     extra = _loop.penalty(cell["method"], rows, lam) if lam > 0.0 else None
     how = _loop.Training(cell["batch_size"], cell["steps"], cell["lr"], cell["lr_w"], True, cell["seed"])
     for _ in _loop.train(module, rows, extra, how, lam or 1.0):
         average.update_parameters(module)
     return average
+
+
+def faded(mean: Any, new: Any, seen: Any) -> Any:
+    """A mean over all steps whose weights fade by the same factor each: the first step has no more than its share."""
+    return mean + (1.0 - AVERAGED) / (1.0 - AVERAGED ** (seen + 1)) * (new - mean)
 
 
 def error(module: nn.Module, part: tuple[Pixels, Any]) -> float:

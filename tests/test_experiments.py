@@ -14,10 +14,19 @@ import fermi
 from fermi import baselines, experiments
 from fermi.cli import main
 from fermi.contingency import Contingency
-from fermi.experiments import Figure, _runner, _tabular, fig2
+from fermi.experiments import Figure, _runner, _tabular, fig2, fig3, fig8
 from fermi.experiments._claims import Claim, untestable, verdicts
 from fermi.experiments._curves import tables
-from fermi.experiments._frontier import area, at_levels, compare, interval, level_table, place_within, uncertain
+from fermi.experiments._frontier import (
+    OVERLAP,
+    area,
+    at_levels,
+    compare,
+    interval,
+    level_table,
+    place_within,
+    uncertain,
+)
 from fermi.experiments._index import index
 from fermi.experiments._tradeoffs import damage, dominates, gains_over_naive
 from fermi.measures import parity_difference
@@ -116,6 +125,7 @@ def test_a_failing_cell_is_named_and_the_others_go_on(tmp_path: Path, monkeypatc
     words = r"squares: 1 of 5 training runs failed, the first: {'x': 1}: ValueError: odd number"
     with pytest.raises(fermi.FermiError, match=words):
         experiments.reproduce("squares", output=tmp_path)
+    assert (tmp_path / "index.md").exists()
     page = (tmp_path / "squares" / "summary.md").read_text()
     assert "sum 29" in page
     assert "{'x': 1}: ValueError" in page
@@ -181,7 +191,7 @@ def records(rival: float = 0.02, splits: int = 3) -> pd.DataFrame:
                         "test_error": error + 0.05 * violation + 0.0001 * split * shift,
                         "test_gaps": [0.0, violation / 4 - 0.06], "test_standard_error": 0.01,
                         "val_soft_error": error, "val_soft_gaps": [violation], "test_soft_error": error,
-                        "test_soft_gaps": [violation], "test_constant_error": 0.5,
+                        "test_soft_gaps": [violation], "test_constant_error": 0.5, "val_constant_error": 0.5,
                         "test_block_errors": [error - 0.01, error, error + 0.01],
                     }
                 )  # fmt: skip
@@ -194,15 +204,20 @@ def test_knobs_are_chosen_on_validation_rows() -> None:
     # Strength 1 is within as well, with a larger error there; on test rows strength 0 would be within alone.
     assert ours["strength"].tolist() == [0.5] * 3
     assert ours["error"].tolist() == pytest.approx([0.282, 0.302, 0.322])
-    assert found[found["level"] == 0.001]["error"].isna().all()
+    # Nothing is within the smaller level on validation rows: all get the majority's label.
+    assert (found[found["level"] == 0.001]["error"] == 0.5).all()
     page = level_table(found, (0.04, 0.001))
-    assert "| fermi | 0.3020 ± 0.0497 (at 0.050) | not reached |" in page
+    assert "| fermi | 0.3020 ± 0.0657 (at 0.050) | 0.5000 ± 0.0000 (constant) |" in page
     assert "| hardt* |" in page
     some = records()
     some = some.assign(val_gaps=lost(some, (some["split"] == 2) & (some["method"] == "fermi"), "val_gaps"))
-    assert "| fermi | 0.2920 ± 0.1271 (at 0.050, 2 of 3 runs) |" in level_table(at_levels(some, (0.04,)), (0.04,))
+    page = level_table(at_levels(some, (0.04,)), (0.04,))
+    assert "(at 0.033, constant in 1 of 3 runs) |" in page
+    bad = records().assign(val_constant_error=0.1)  # better than what the knob gives within the level
+    assert at_levels(bad, (0.04,))["constant"].all()
     mean, width = interval([1.0, 2.0, 3.0])
     assert (mean, width) == pytest.approx((2.0, 4.302653 / np.sqrt(3)))
+    assert interval([1.0, 2.0, 3.0], 0.25)[1] == pytest.approx(4.302653 * np.sqrt(1 / 3 + 0.25))
 
 
 def test_curves_are_read_off_between_neighbours() -> None:
@@ -244,7 +259,7 @@ def test_intervals_come_from_splits_or_from_test_rows_and_seeds() -> None:
     assert uncertain(same[:1]) == pytest.approx((0.2, rows_alone))
     assert uncertain(same.assign(error=[0.15, 0.25]))[1] > rows_alone
     splits = same.assign(split=[0, 1], error=[0.15, 0.25])
-    assert uncertain(splits) == pytest.approx(interval([0.15, 0.25]))
+    assert uncertain(splits) == pytest.approx(interval([0.15, 0.25], OVERLAP))
     assert np.isnan(uncertain(same[:0])[0])
 
 
@@ -252,10 +267,13 @@ def test_the_area_charges_what_is_not_reached_with_the_constant_prediction() -> 
     curve = pd.DataFrame(
         {
             "strength": [0.0, 1.0], "val_error": [0.1, 0.2], "val_gaps": [[0.1], [0.05]], "test_error": [0.3, 0.4],
-            "test_gaps": [[0.1], [0.05]], "test_constant_error": 0.9, "test_block_errors": [[0.3], [0.4]],
+            "test_gaps": [[0.1], [0.05]], "test_constant_error": 0.9, "val_constant_error": 0.9,
+            "test_block_errors": [[0.3, 0.2], [0.4, 0.6]],
         }
     )  # fmt: skip
-    assert area(curve) == pytest.approx((4 * 0.9 + 0.4 + 0.38 + 0.36 + 0.34 + 0.32 + 11 * 0.3) / 20)
+    found = area(curve)
+    assert found["error"] == pytest.approx((4 * 0.9 + 0.4 + 0.38 + 0.36 + 0.34 + 0.32 + 11 * 0.3) / 20)
+    assert found["blocks"][1] == pytest.approx((4 * 0.9 + 0.6 + 0.52 + 0.44 + 0.36 + 0.28 + 11 * 0.2) / 20)
 
 
 def lost(some: pd.DataFrame, where: Any, name: str) -> pd.Series[Any]:
@@ -279,10 +297,14 @@ def test_methods_are_compared_run_by_run() -> None:
     unfair = records(-0.002)
     unfair["test_gaps"] = lost(unfair, unfair["method"] == "mary", "test_gaps")
     assert outcomes(unfair) == {"mary": "same"}
+    ours_unfair = records(0.002)
+    ours_unfair["test_gaps"] = lost(ours_unfair, ours_unfair["method"] == "fermi", "test_gaps")
+    assert outcomes(ours_unfair) == {"mary": "same"}
+    # Where FERMI never gets there it is charged with the constant prediction, whatever the rival's error is.
     ahead = records(0.002)
-    ahead["val_gaps"] = lost(ahead, (ahead["method"] == "fermi") & (ahead["split"] == 0), "val_gaps")
+    ahead["val_gaps"] = lost(ahead, ahead["method"] == "fermi", "val_gaps")
     assert outcomes(ahead) == {"mary": "below"}
-    assert outcomes(records().assign(test_standard_error=0.0, val_standard_error=0.0), 0.001) == {"mary": "not reached"}
+    assert outcomes(records().assign(test_standard_error=0.0, val_standard_error=0.0), 0.001) == {"mary": "same"}
 
 
 def test_verdicts() -> None:
@@ -300,13 +322,34 @@ def test_verdicts() -> None:
 
 
 def test_damage_and_gains_over_naive() -> None:
-    clean, spoilt = records(0.02).assign(missing=np.nan), records(0.03).assign(missing=0.9)
-    lost = damage(pd.concat([clean, spoilt]), "missing").set_index(["method", "level"])["lost"]
-    assert lost["mary", 0.05] == pytest.approx(0.01, abs=1e-5)
-    assert lost["fermi", 0.02] == pytest.approx(0.0)
+    clean, spoilt = records(0.02, splits=1).assign(missing=np.nan), records(0.03, splits=1).assign(missing=0.9)
+    spoilt = pd.concat([spoilt, spoilt.assign(seed=1)])
+    finer = clean.assign(strength=clean["strength"] + 0.1, test_error=0.0, val_error=0.0)  # another grid, left out
+    lost = damage(pd.concat([clean, spoilt, finer]), "missing").set_index("method")
+    assert lost["lost"].to_dict() == pytest.approx({"fermi": 0.0, "mary": 0.01, "hardt": 0.0}, abs=1e-4)
+    assert lost["width"]["mary"] < 0.001  # every block loses the same
+    assert lost.loc["mary", "at 0.05"] == pytest.approx(0.01, abs=1e-4)
     gains = gains_over_naive(records().replace({"method": {"hardt": "naive"}}))
     assert gains[True, "fermi"] == pytest.approx(-0.1, abs=1e-4)
     assert set(gains.index.get_level_values("method")) == {"fermi", "mary"}
+
+
+def test_figures_3_and_8_judge_what_is_lost() -> None:
+    def runs(column: str, rival: float) -> pd.DataFrame:
+        clean, spoilt = records(0.02, splits=1), records(rival, splits=1)
+        naive = spoilt[spoilt["method"] == "mary"].assign(method="naive")
+        naive["test_error"] += 0.005
+        parts = [clean.assign(**{column: np.nan}), pd.concat([spoilt, naive]).assign(**{column: 0.9})]
+        return pd.concat([part[part["method"] != "hardt"] for part in parts])
+
+    assert fig3.near_the_oracle(runs("missing", 0.05))[0] == "held"
+    word, figures = fig3.rivals_are_hurt(runs("missing", 0.05))
+    assert word == "held"
+    assert "mary +0.0300" in figures
+    assert fig3.rivals_are_hurt(runs("missing", 0.02))[0] == "did not hold"
+    assert fig8.all_lose(runs("forced", 0.05))[0] == "did not hold"  # FERMI loses nothing
+    some = runs("forced", 0.05)
+    assert fig8.all_lose(some[some["method"] != "fermi"])[0] == "held"
 
 
 def test_figure_2_judges_batch_4_and_batch_1() -> None:
@@ -322,6 +365,9 @@ def test_figure_2_judges_batch_4_and_batch_1() -> None:
     assert fig2.close_to_full(pd.concat([full, close.assign(test_error=close["test_error"] + 0.002)]))[0] != "held"
     alone = {"budget": "equal steps", "batch_size": 1}
     runs = pd.concat([naive, some(0.0, **alone), some(0.019, **alone, method="mary")])
+    assert fig2.no_better_than_fermi(runs)[0] == "held"
+    better = some(-0.001, **alone, method="mary")
+    assert fig2.no_better_than_fermi(pd.concat([naive, some(0.0, **alone), better]))[0] == "did not hold"
     word, figures = fig2.no_better_than_naive(runs)
     assert (word, "fermi +0.020, mary +0.001" in figures) == ("held", True)
     runs.loc[runs["method"] == "mary", "test_error"] -= 0.01

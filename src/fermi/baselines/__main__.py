@@ -15,7 +15,7 @@ _NOTIONS = {"demographic_parity": "DP", "equalized_odds": "EO", "equal_opportuni
 _CAPABILITIES = {
     "nonbinary_target": "classes", "nonbinary_attribute": "groups", "beyond_logistic": "models",
     "stochastic": "batches", "unbiased": "unbiased", "convergent": "converges", "needs_attribute": "needs s",
-    "unknown_attribute": "unknown s", "has_knob": "knob",
+    "unknown_attribute": "unknown s", "has_knob": "knob", "draws": "drawn",
 }  # fmt: skip
 
 
@@ -38,8 +38,6 @@ def _facts(name: str) -> list[str]:
     method = baselines.find(name)
     can = method.capabilities
     words = [word for field, word in _CAPABILITIES.items() if getattr(can, field)]
-    if "_drawn" in method._labels.__code__.co_names:
-        words.append("drawn")
     notions = ", ".join(short for notion, short in _NOTIONS.items() if notion in can.notions)
     return [notions, ", ".join(words)]
 

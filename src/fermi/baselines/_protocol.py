@@ -45,6 +45,8 @@ class Capabilities:
     has_knob : bool
         Whether the method itself trades accuracy for fairness. Otherwise `strength` mixes its predictions with the
         unmitigated ones: each row gets the mitigated prediction with that probability.
+    draws : bool
+        Whether labels are drawn at random.
     """
 
     notions: tuple[str, ...] = ALL_NOTIONS
@@ -57,6 +59,7 @@ class Capabilities:
     needs_attribute: bool = False
     unknown_attribute: bool = False
     has_knob: bool = True
+    draws: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +159,8 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _labels(self, X: Any, s: Ints | None) -> Ints:
         """The code of each row's class."""
-        codes: Ints = self._proba(X, s).argmax(axis=1)
+        F = self._proba(X, s)
+        codes: Ints = self._drawn(F) if self.capabilities.draws else F.argmax(axis=1)
         return codes
 
     def _drawn(self, F: Floats) -> Ints:

@@ -40,7 +40,7 @@ class Agarwal(Baseline):
         Steps of the gradient; each trains one logistic regression.
     """
 
-    capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True)
+    capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True, draws=True)
 
     def __init__(
         self, strength: float = 0.5, notion: Any = "demographic_parity", random_state: Any = None, *, max_iter: int = 30
@@ -72,9 +72,6 @@ class Agarwal(Baseline):
         chosen = sum(weight * model.predict(X) for weight, model in zip(self.weights_, self.models_, strict=True))
         positive = np.clip(chosen, 0.0, 1.0)
         return np.stack([1.0 - positive, positive], axis=1)
-
-    def _labels(self, X: Any, s: Ints | None) -> Ints:
-        return self._drawn(self._proba(X, s))
 
 
 def unfairness(rows: Rows, labels: Any) -> float:

@@ -21,7 +21,9 @@ from fermi.baselines._protocol import Baseline, Capabilities, Rows
 class Hardt(Baseline):
     """Thresholds per group on the scores of logistic regression."""
 
-    capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True, needs_attribute=True, has_knob=False)
+    capabilities = Capabilities(
+        nonbinary_attribute=True, beyond_logistic=True, needs_attribute=True, has_knob=False, draws=True
+    )
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         refuse_uniform_groups(rows, self.groups_)
@@ -41,6 +43,3 @@ class Hardt(Baseline):
         if known.any():
             mitigated[known] = self.thresholds_._pmf_predict(X[known], sensitive_features=s[known])
         return mixture(plain, mitigated, self.share_)
-
-    def _labels(self, X: Any, s: Ints | None) -> Ints:
-        return self._drawn(self._proba(X, s))

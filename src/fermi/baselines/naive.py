@@ -19,7 +19,12 @@ class Naive(Baseline):
     """The plain label or, with probability `strength`, the majority's."""
 
     capabilities = Capabilities(
-        nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, unknown_attribute=True, has_knob=False
+        nonbinary_target=True,
+        nonbinary_attribute=True,
+        beyond_logistic=True,
+        unknown_attribute=True,
+        has_knob=False,
+        draws=True,
     )
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
@@ -29,6 +34,3 @@ class Naive(Baseline):
 
     def _proba(self, X: Any, s: Ints | None) -> Floats:
         return mixture(self.model_.predict_proba(X), self.majority_, self.share_)
-
-    def _labels(self, X: Any, s: Ints | None) -> Ints:
-        return self._drawn(self._proba(X, s))

@@ -29,7 +29,7 @@ _BEYOND = 2.0 * (1.0 + 1e-6)  # groups of one size have their root at 2, which r
 class Rezaei(Baseline):
     """Truncated logistic regression, fair against the worst case."""
 
-    capabilities = Capabilities(needs_attribute=True, has_knob=False)
+    capabilities = Capabilities(needs_attribute=True, has_knob=False, draws=True)
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         self.plain_ = logistic_regression(len(rows.y)).fit(rows.X, rows.y)
@@ -45,9 +45,6 @@ class Rezaei(Baseline):
         negative, positive = truncated(self.model_.logits(X)[:, 1], t)  # P(1) given either class
         fair = np.eye(2)[(2.0 * negative > 1.0 - positive + negative).astype(int)]
         return mixture(self.plain_.predict_proba(X), fair, self.share_)
-
-    def _labels(self, X: Any, s: Ints | None) -> Ints:
-        return self._drawn(self._proba(X, s))
 
 
 def truncated(scores: Floats, t: Floats) -> Floats:

@@ -64,8 +64,8 @@ def reproduce(
     for each in chosen:
         try:
             run(each, find(each), quick=quick, output=root, workers=workers)
-        except FermiError as error:  # the other figures go on
-            failed.append(f"{each}: {error}")
+        except Exception as error:  # the other figures go on
+            failed.append(f"{each}: {error}" if isinstance(error, FermiError) else f"{each}: {error!r}")
     write(root / "index.md", index(root, names()).encode())
     if failed:
         raise FermiError(" ".join(failed))

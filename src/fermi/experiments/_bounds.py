@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fermi.experiments._frontier import between, interval, place_within
+from fermi.experiments._frontier import OVERLAP, between, excesses, interval, outcome_of, place_within, said
 
 MEASURED = ["error", "violation", "constant"]
 
@@ -24,20 +24,20 @@ class Pairing(NamedTuple):
 def within(records: pd.DataFrame, pairing: Pairing, levels: Sequence[float], run: Sequence[str]) -> pd.DataFrame:
     """For each run and level: the knob with the smallest error on the choosing rows within the level, and its test.
 
-    A run without such a knob predicts the majority for everyone, which violates nothing: `constant` is 1 there. A run
-    whose violation cannot be measured, on either part, is left out.
+    A run without such a knob, or only with ones that are worse, predicts the majority for everyone, which violates
+    nothing: `constant` is 1 there. A run whose violation cannot be measured, on either part, is left out.
     """
     val, test = (f"{part}_{pairing.violation}" for part in ("val", "test"))
     measurable = records.dropna(subset=[val, test]).sort_values("strength", kind="stable").reset_index(drop=True)
     # As arrays: frames of a few rows each take a hundred times as long.
-    columns = [f"val_{pairing.error}", val, f"test_{pairing.error}", test, "test_constant_error"]
-    choosing, bounded, error, violation, constant = (measurable[name].to_numpy() for name in columns)
+    columns = [f"val_{pairing.error}", val, f"test_{pairing.error}", test, "val_constant_error", "test_constant_error"]
+    choosing, bounded, error, violation, spare, constant = (measurable[name].to_numpy() for name in columns)
     rows_of: dict[Any, Any] = measurable.groupby(list(run), sort=False).indices
     found = []
     for values, places in rows_of.items():
         for level in levels:
             best = place_within(bounded[places, None], choosing[places], level)
-            if best is None:
+            if best is None or between(choosing[places], best) > spare[places[0]]:
                 entry = (constant[places[0]], 0.0, 1.0)
             else:
                 entry = (between(error[places], best), between(violation[places], best), 0.0)
@@ -62,50 +62,43 @@ class Comparison(NamedTuple):
     def __str__(self) -> str:
         if np.isnan(self.difference):
             return self.outcome
-        width = "" if np.isnan(self.width) else f" ± {self.width:.3f}"
-        return f"{self.outcome} {self.difference:+.3f}{width}"
+        return f"{self.outcome} {said(self.difference, self.width, 3, '+')}"
 
 
-def compare(chosen: pd.DataFrame, method: str, rival: str, noise: float, repeat: str = "split") -> Comparison:
-    """Differences are averaged within each repetition, which alone are independent, and then over repetitions.
+def compare(
+    chosen: pd.DataFrame, method: str, rival: str, noise: float, repeat: str = "split", overlap: float = OVERLAP
+) -> Comparison:
+    """Differences are averaged within each repetition and then over repetitions, which share rows by `overlap`.
 
     `outcome` is "above" or "below" where the rival's error is, beyond the interval, and the one with the smaller error
-    is not more than `noise` less fair on the test rows; "same" where neither can be told; "one run" without interval.
+    keeps the level on the test rows, or is no less fair than the other, but for `noise`; "same" where neither can be
+    told; "one run" without interval.
     """
     key = [name for name in chosen.columns if name not in ("method", *MEASURED)]
     ours, theirs = (chosen[chosen["method"] == name].set_index(key) for name in (method, rival))
-    pairs = (theirs[["error", "violation"]] - ours[["error", "violation"]]).dropna().groupby(repeat).mean()
-    if pairs.empty:
-        return Comparison(rival, np.nan, np.nan, "not measured")
-    difference, width = interval(pairs["error"])
-    fairer = pairs["violation"].mean()  # above 0 where the rival is less fair
-    if np.isnan(width):
-        outcome = "one run"
-    elif difference > width and fairer >= -noise:
-        outcome = "above"
-    elif difference < -width and fairer <= noise:
-        outcome = "below"
-    else:
-        outcome = "same"
-    return Comparison(rival, difference, width, outcome)
+    pairs = theirs[["error", "violation"]].join(ours[["error", "violation"]].add_suffix("_ours"), how="inner")
+    beyond = excesses(pairs["violation_ours"], pairs["violation"], pairs.index.get_level_values("level"))
+    difference, width = interval((pairs["error"] - pairs["error_ours"]).groupby(repeat).mean(), overlap)
+    excess = float(beyond[0].mean()), float(beyond[1].mean())
+    return Comparison(rival, difference, width, outcome_of(difference, width, excess, noise))
 
 
-def table(chosen: pd.DataFrame, rows: Sequence[str], column: str) -> str:
+def table(chosen: pd.DataFrame, rows: Sequence[str], column: str, overlap: float = OVERLAP) -> str:
     """Markdown: a row per method, a column per value, error, interval, violation and share of constant runs."""
     values = sorted(set(chosen[column]))
     lines = [f"| method, by {column} | " + " | ".join(f"{value:g}" for value in values) + " |"]
     lines.append("|---" * (len(values) + 1) + "|")
     for method in rows:
         some = chosen[chosen["method"] == method]
-        lines.append(f"| {method} | " + " | ".join(_entry(some[some[column] == value]) for value in values) + " |")
+        lines.append(
+            f"| {method} | " + " | ".join(_entry(some[some[column] == value], overlap) for value in values) + " |"
+        )
     return "\n".join(lines)
 
 
-def _entry(some: pd.DataFrame) -> str:
+def _entry(some: pd.DataFrame, overlap: float) -> str:
     if some.empty:
         return "not measured"
-    error, width = interval(some["error"])
-    spread = "" if np.isnan(width) else f" ± {width:.3f}"
     constant = some["constant"].mean()
     note = f", {constant:.0%} constant" if constant else ""
-    return f"{error:.3f}{spread} (at {some['violation'].mean():.3f}{note})"
+    return f"{said(*interval(some['error'], overlap), 3)} (at {some['violation'].mean():.3f}{note})"

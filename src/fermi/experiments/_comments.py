@@ -129,7 +129,8 @@ def run(cell: Cell) -> list[Record]:
         began = time.perf_counter()
         model = fitted(cell, rows, strength)
         own: Record = {"strength": strength, "seconds": time.perf_counter() - began}
-        own["test_constant_error"] = float(np.mean(rows.test.y != np.bincount(rows.train.y).argmax()))
+        majority = np.bincount(rows.train.y).argmax()
+        own |= {f"{part}_constant_error": float(np.mean(getattr(rows, part).y != majority)) for part in ("val", "test")}
         F = {part: model.predict_proba(getattr(rows, part).X) for part in ("val", "test")}
         records.append(own | measured(rows, F, {part: F[part].argmax(axis=1) for part in F}))
         if plain:

@@ -18,7 +18,7 @@ from fermi.datasets import Dataset, load
 from fermi.experiments._bounds import Pairing, with_unmitigated
 from fermi.experiments._figure import Cell, Record
 from fermi.experiments._group_gaps import by_chance, cooled, gaps
-from fermi.experiments._tabular import joined
+from fermi.experiments._tabular import RATE, joined
 from fermi.notions import DemographicParity, EqualOpportunity, Notion
 from fermi.search import folds
 
@@ -76,6 +76,7 @@ def run(cell: Cell) -> list[Record]:
         record: Record = {"strength": strength, "seconds": time.perf_counter() - began}
         record["groups"] = joined(data.s_train[~judges]).nunique()
         majority = data.y_train[~judges].mode()[0]
+        record["val_constant_error"] = float((data.y_train[judges] != majority).mean())
         record["test_constant_error"] = float((data.y_test != majority).mean())
         F = {"val": model.predict_proba(data.X_train[judges]), "test": model.predict_proba(data.X_test)}
         if plain:
@@ -96,7 +97,7 @@ def fitted(cell: Cell, data: Dataset, train: Any, notion: Notion, strength: floa
     else:
         known = baselines.find(cell["method"])._get_param_names()
         rival = cell["method"] != "fermi" and "steps" in known
-        options = {"batch_size": len(y), "steps": cell["steps"]} if rival else {}
+        options = {"batch_size": len(y), "steps": cell["steps"], "lr": RATE} if rival else {}
         model = baselines.make(cell["method"], strength, notion, cell["split"], **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -19,7 +19,7 @@ from fermi.experiments._communities import (
     prepared,
 )
 from fermi.experiments._curves import named
-from fermi.experiments._frontier import interval
+from fermi.experiments._frontier import OVERLAP, interval
 from fermi.experiments._published_communities import ATTRIBUTES, ERRORS
 from fermi.experiments._style import style
 
@@ -67,7 +67,7 @@ def _honest_panels(everything: pd.DataFrame, part: Any) -> None:
 def _curves(ax: Any, chosen: pd.DataFrame, methods: tuple[str, ...]) -> None:
     for place, method in enumerate(methods):
         some = chosen[chosen["method"] == method]
-        found = [(count, *interval(group["error"])) for count, group in some.groupby("attributes")]
+        found = [(count, *interval(group["error"], OVERLAP)) for count, group in some.groupby("attributes")]
         if found:
             counts, errors, widths = zip(*found, strict=True)
             shifted = [count + 0.08 * place for count in counts]  # so that bars stand side by side

@@ -10,7 +10,20 @@ import numpy as np
 import pandas as pd
 
 from fermi import baselines
-from fermi.experiments._frontier import BLOCKS, LEVELS, area, at_levels, compare, interval, level_table, uncertain
+from fermi.experiments._frontier import (
+    BLOCKS,
+    LEVELS,
+    OVERLAP,
+    PAPER,
+    PROBABILITIES,
+    area,
+    at_levels,
+    compare,
+    interval,
+    level_table,
+    said,
+    uncertain,
+)
 from fermi.experiments._style import style
 
 _WORDS = {
@@ -81,7 +94,7 @@ def draw_panel(ax: Any, some: pd.DataFrame) -> None:
 
 def point(runs: pd.DataFrame) -> dict[str, float]:
     """The runs of one method at one strength: mean violation and error, and half the widths of their intervals."""
-    violation, across = interval(runs.groupby("split")["test_violation"].mean())
+    violation, across = interval(runs.groupby("split")["test_violation"].mean(), OVERLAP)
     if np.isnan(across):  # one split: what sampling does to a gap
         across = 1.96 * runs["test_standard_error"].mean()
     error, up = uncertain(runs.assign(error=runs["test_error"], blocks=runs[BLOCKS].map(np.array)))
@@ -95,8 +108,12 @@ def tables(records: pd.DataFrame, by: Sequence[str], levels: Sequence[float] = L
         heading = ", ".join(named(name, value) for name, value in zip(by, values, strict=True))
         parts += [f"## {heading}", sampling_note(some), "Labels on both axes (* needs the attribute to predict):"]
         parts += [level_table(at_levels(some, levels), levels), "Rivals beside FERMI at these levels:"]
-        parts += [comparison_table(compare(some, levels), levels), "Probabilities on both axes:"]
-        parts += [level_table(at_levels(some, levels, "soft_"), levels)]
+        parts += [comparison_table(compare(some, levels), levels)]
+        law = some[[not baselines.find(method).capabilities.draws for method in some["method"]]]
+        parts += ["Probabilities on both axes, without the methods that draw their labels:"]
+        parts += [level_table(at_levels(law, levels, PROBABILITIES), levels)]
+        parts += ["The paper's pairing, which says nothing: the error of labels at the violation of probabilities:"]
+        parts += [level_table(at_levels(law, levels, PAPER), levels)]
         parts += ["Area under the frontier (mean error over bounds up to 0.2) and seconds per fit:", areas(some)]
     return "\n\n".join(parts)
 
@@ -105,11 +122,7 @@ def comparison_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> s
     """Markdown: for each rival and level whether its error is above, below or the same, and by how much."""
     lines = ["| rival | " + " | ".join(f"≤ {level:g}" for level in levels) + " |", "|---" * (len(levels) + 1) + "|"]
     for method, group in found.groupby("method"):
-        entries = []
-        for row in group.to_dict("records"):
-            size = "" if np.isnan(row["difference"]) else f" {row['difference']:+.4f}"
-            width = "" if np.isnan(row["width"]) else f" ± {row['width']:.4f}"
-            entries.append(f"{row['outcome']}{size}{width}")
+        entries = [f"{row['outcome']} {said(row['difference'], row['width'], sign='+')}" for _, row in group.iterrows()]
         lines.append(f"| {method} | " + " | ".join(entries) + " |")
     return "\n".join(lines)
 
@@ -118,11 +131,10 @@ def areas(some: pd.DataFrame) -> str:
     """Markdown: area and seconds of each method."""
     lines = ["| method | area | seconds | needs the attribute |", "|---|---|---|---|"]
     for method, group in some.groupby("method"):
-        found = [area(run) for _, run in group.groupby(["split", "seed"])]
-        mean, width = interval(found)
-        spread = "" if np.isnan(width) else f" ± {width:.4f}"
+        runs = [{"split": split, "seed": seed, **area(run)} for (split, seed), run in group.groupby(["split", "seed"])]
         needs = "yes" if baselines.find(str(method)).capabilities.needs_attribute else ""
-        lines.append(f"| {method} | {mean:.4f}{spread} | {group['seconds'].mean():.2f} | {needs} |")
+        shown = said(*uncertain(pd.DataFrame(runs)))
+        lines.append(f"| {method} | {shown} | {group['seconds'].mean():.2f} | {needs} |")
     return "\n".join(lines)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from fermi._kernels import Floats
 LEVELS = (0.10, 0.05, 0.02, 0.01)
 RUN = ["dataset", "split", "seed", "blind", "notion", "method"]  # what has one frontier
 _PAIR = ["dataset", "split", "seed", "blind", "notion"]
+OVERLAP = 0.25  # test rows over the others, where the data set is split at random
 BLOCKS = "test_block_errors"  # the test error in each of some equal parts of the test rows
 
 
@@ -46,49 +47,65 @@ def between(values: Floats, place: float) -> Any:
     return values[i] if rest == 0.0 else (1.0 - rest) * values[i] + rest * values[i + 1]
 
 
-class Curve:
-    """The settings of one method in one run, by strength; `kind` is "" for labels and "soft_" for probabilities."""
+class Reading(NamedTuple):
+    """Which error is read off against which violation: of labels ("") or of probabilities ("soft_")."""
 
-    def __init__(self, records: pd.DataFrame, kind: str = "") -> None:
+    error: str
+    gaps: str
+
+
+LABELS, PROBABILITIES, PAPER = Reading("", ""), Reading("soft_", "soft_"), Reading("", "soft_")
+
+
+class Curve:
+    """The settings of one method in one run, by strength."""
+
+    def __init__(self, records: pd.DataFrame, reading: Reading = LABELS) -> None:
         self.records = records.sort_values("strength")
-        self.kind = kind
+        self.reading = reading
 
     def at(self, level: float) -> dict[str, Any]:
-        """Test error and violation where the validation rows say; nan where the curve never gets within the level."""
-        place = place_within(self._column(f"val_{self.kind}gaps"), self._column(f"val_{self.kind}error"), level)
-        if place is None:
-            return {"error": np.nan, "violation": np.nan, "strength": np.nan, "blocks": None}
+        """Test error and violation where the validation rows say.
+
+        Every method may give all rows the majority's label, which violates nothing, where no setting within the level
+        is better: `constant` is 1 there. Its blocks of test rows are taken to be alike.
+        """
+        error, gaps = f"{self.reading.error}error", f"{self.reading.gaps}gaps"
+        choosing = self._column(f"val_{error}")
+        place = place_within(self._column(f"val_{gaps}"), choosing, level)
+        constant = self.records[["val_constant_error", "test_constant_error"]].iloc[0]
+        if place is None or between(choosing, place) > constant["val_constant_error"]:
+            same = constant["test_constant_error"]
+            blocks = np.full(len(self.records[BLOCKS].iloc[0]), same)
+            return {"error": same, "violation": 0.0, "strength": np.nan, "constant": 1.0, "blocks": blocks}
         return {
-            "error": between(self._column(f"test_{self.kind}error"), place),
-            "violation": np.abs(between(self._column(f"test_{self.kind}gaps"), place)).max(),
+            "error": between(self._column(f"test_{error}"), place),
+            "violation": np.abs(between(self._column(f"test_{gaps}"), place)).max(),
             "strength": between(self._column("strength"), place),
-            "blocks": None if self.kind else between(self._column(BLOCKS), place),
+            "constant": 0.0,
+            "blocks": None if self.reading.error else between(self._column(BLOCKS), place),
         }
 
     def _column(self, name: str) -> Floats:
         return np.array(self.records[name].tolist(), dtype=float)
 
 
-def at_levels(records: pd.DataFrame, levels: Sequence[float] = LEVELS, kind: str = "") -> pd.DataFrame:
-    """For each run and level: the knob with the smallest validation error within the level there, and how it tests.
-
-    `kind` is "" for labels and "soft_" for probabilities. A run without a knob within the level has no error there.
-    """
+def at_levels(records: pd.DataFrame, levels: Sequence[float] = LEVELS, reading: Reading = LABELS) -> pd.DataFrame:
+    """For each run and level: the knob with the smallest validation error within the level there, and how it tests."""
     found = []
     for run, group in records.groupby(RUN, dropna=False):
-        curve = Curve(group, kind)
+        curve = Curve(group, reading)
         found += [{**dict(zip(RUN, run, strict=True)), "level": level, **curve.at(level)} for level in levels]
-    return pd.DataFrame(found, columns=[*RUN, "level", "error", "violation", "strength", "blocks"])
+    return pd.DataFrame(found, columns=[*RUN, "level", "error", "violation", "strength", "constant", "blocks"])
 
 
 def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataFrame:
     """FERMI beside every rival that does without the attribute at prediction, level by level, run by run.
 
-    `outcome` is "above" where the rival's error is larger, "below" where it is smaller and its violation no larger than
-    FERMI's by more than the standard error of a gap, both beyond the 95% interval of the paired difference; "same"
-    where neither can be told; "noise" where the level is less than the standard error of a gap, on the test rows or on
-    those that choose the knob; "one run" where there is no interval; "not reached" where either never gets there. A
-    rival that gets there in more runs than FERMI is below it.
+    `outcome` is "above" where the rival's error is larger and "below" where it is smaller, beyond the 95% interval of
+    the paired difference, if the one with the smaller error keeps the level on the test rows, or is no less fair than
+    the other, but for the standard error of a gap; "same" where neither can be told; "noise" where the level is less
+    than that standard error, on the test rows or on those that choose the knob; "one run" where there is no interval.
     """
     chosen = at_levels(records, levels)
     floor, noise = (records[f"{part}_standard_error"].mean() for part in ("val", "test"))
@@ -100,12 +117,11 @@ def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataF
             if method in ("fermi", "none") or baselines.find(str(method)).capabilities.needs_attribute:
                 continue
             pairs = ours.join(theirs.add_suffix("_rival"), how="inner")
-            reached = pairs.dropna(subset=["error", "error_rival"])
-            difference, width = uncertain(_differences(reached))
-            fair = reached["violation_rival"].mean() <= reached["violation"].mean() + noise
-            more = pairs["error_rival"].notna().sum() > pairs["error"].notna().sum()
-            outcome = "noise" if level < max(floor, noise) else _outcome(difference, width, fair, bool(more))
-            rows.append([level, method, len(reached), difference, width, outcome])
+            difference, width = uncertain(_differences(pairs))
+            means = pairs["violation"].mean(), pairs["violation_rival"].mean()
+            outcome = outcome_of(difference, width, excesses(*means, level), noise)
+            outcome = "noise" if level < max(floor, noise) else outcome
+            rows.append([level, method, len(pairs), difference, width, outcome])
     return pd.DataFrame(rows, columns=["level", "method", "runs", "difference", "width", "outcome"])
 
 
@@ -117,26 +133,27 @@ def _differences(pairs: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def _outcome(difference: float, width: float, fair: bool, more: bool) -> str:
-    if more:
-        return "below"
+def excesses(ours: Any, theirs: Any, level: Any) -> tuple[Any, Any]:
+    """How far our violation is beyond the level and theirs, and theirs beyond the level and ours."""
+    return np.maximum(ours - np.maximum(level, theirs), 0.0), np.maximum(theirs - np.maximum(level, ours), 0.0)
+
+
+def outcome_of(difference: float, width: float, excess: tuple[float, float], noise: float) -> str:
+    """What can be said of a rival whose error is larger by `difference`; `excess` is FERMI's and the rival's."""
     if np.isnan(difference):
-        return "not reached"
+        return "not measured"
     if np.isnan(width):
         return "one run"
-    if difference + width < 0.0 and fair:
+    if difference + width < 0.0 and excess[1] <= noise:
         return "below"
-    return "above" if difference - width > 0.0 else "same"
+    return "above" if difference - width > 0.0 and excess[0] <= noise else "same"
 
 
-def area(records: pd.DataFrame, limit: float = 0.2) -> float:
-    """Mean test error over bounds on the violation from 0 to `limit`, each kept on validation rows.
-
-    Where no knob keeps the bound the constant prediction does, with its error.
-    """
-    curve, constant = Curve(records), records["test_constant_error"].iloc[0]
-    found = [curve.at(level)["error"] for level in np.linspace(0.0, limit, 21)[1:]]
-    return float(np.nan_to_num(found, nan=constant).mean())
+def area(records: pd.DataFrame, limit: float = 0.2) -> dict[str, Any]:
+    """Mean test error over bounds on the violation from 0 to `limit`, each kept on validation rows; and its blocks."""
+    curve = Curve(records)
+    found = pd.DataFrame([curve.at(level) for level in np.linspace(0.0, limit, 21)[1:]])
+    return {"error": float(found["error"].mean()), "blocks": np.stack(found["blocks"].tolist()).mean(axis=0)}
 
 
 def uncertain(runs: pd.DataFrame) -> tuple[float, float]:
@@ -146,7 +163,7 @@ def uncertain(runs: pd.DataFrame) -> tuple[float, float]:
     their blocks says how other test rows would differ, that of the seeds how other seeds would.
     """
     if runs["split"].nunique() > 1 or runs.empty:
-        return interval(runs.groupby("split")["error"].mean())
+        return interval(runs.groupby("split")["error"].mean(), OVERLAP)
     blocks = runs["blocks"].dropna()
     if len(blocks) < len(runs):
         return interval(runs["error"])
@@ -160,12 +177,23 @@ def uncertain(runs: pd.DataFrame) -> tuple[float, float]:
     return float(runs["error"].mean()), float(stats.t.ppf(0.975, freedom) * np.sqrt(variance))
 
 
-def interval(values: Any) -> tuple[float, float]:
-    """Mean, and half the width of its 95% interval over splits or seeds (nan for a single one)."""
+def interval(values: Any, overlap: float = 0.0) -> tuple[float, float]:
+    """Mean, and half the width of its 95% interval over splits or seeds (nan for a single one).
+
+    Random splits of one file share most of their rows, so their spread says too little. Nadeau and Bengio (2003) add
+    `overlap` times their variance, test rows over training rows.
+    """
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
         return (float(values[0]) if len(values) else float("nan")), float("nan")
-    return float(values.mean()), float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    width = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) * np.sqrt(1.0 / len(values) + overlap)
+    return float(values.mean()), float(width)
+
+
+def said(mean: float, width: float, digits: int = 4, sign: str = "") -> str:
+    """A mean and half the width of its interval, if there is one, in words."""
+    spread = "" if np.isnan(width) else f" ± {width:.{digits}f}"
+    return f"{mean:{sign}.{digits}f}{spread}"
 
 
 def level_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> str:
@@ -179,10 +207,7 @@ def level_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> str:
 
 
 def _entry(some: pd.DataFrame) -> str:
-    reached = some.dropna(subset=["error"])
-    if reached.empty:
-        return "not reached"
-    error, width = uncertain(reached)
-    spread = "" if np.isnan(width) else f" ± {width:.4f}"
-    runs = "" if len(reached) == len(some) else f", {len(reached)} of {len(some)} runs"
-    return f"{error:.4f}{spread} (at {reached['violation'].mean():.3f}{runs})"
+    if some["constant"].all():
+        return f"{said(*uncertain(some))} (constant)"
+    constant = "" if not some["constant"].any() else f", constant in {some['constant'].sum():.0f} of {len(some)} runs"
+    return f"{said(*uncertain(some))} (at {some['violation'].mean():.3f}{constant})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from fermi.experiments import _tabular
@@ -40,27 +41,45 @@ def equal(records: pd.DataFrame) -> pd.DataFrame:
     return records[records["budget"] == "equal steps"]
 
 
+def with_naive(records: pd.DataFrame) -> pd.DataFrame:
+    """The same, with the naive trade and the unmitigated model at every batch size: they do not hang on it."""
+    plain = records[records["method"].isin(("naive", "none"))]
+    return pd.concat([equal(records), *(plain.assign(batch_size=size) for size in BATCHES)])
+
+
 def close_to_full(records: pd.DataFrame) -> Verdict:
     """Whether FERMI at batch 4 comes within 0.003 of FERMI on all rows at each level."""
     ours = records[records["method"] == "fermi"]
-    largest, words = 0.0, []
+    largest, words = -np.inf, []
     for blind, some in ours.groupby("blind", sort=False):
         small, full = (
             at_levels(some[chosen]).groupby("level", sort=False)["error"].mean()
             for chosen in ((some["batch_size"] == 4) & (some["budget"] == "own passes"), some["budget"] == "all rows")
         )
-        difference = (small - full).dropna()
-        largest = max(largest, float(difference.max())) if len(difference) else float("inf")
-        listed = ", ".join(f"{value:+.4f} at ≤ {level:g}" for level, value in difference.items())
-        words.append(f"{named('blind', blind)}: {listed or 'no level reached by both'}")
+        largest = max(largest, float((small - full).max()))
+        listed = ", ".join(f"{value:+.4f} at ≤ {level:g}" for level, value in (small - full).items())
+        words.append(f"{named('blind', blind)}: {listed}")
     return "held" if largest <= _CLOSE else "did not hold", "batch 4 minus all rows: " + "; ".join(words)
+
+
+def at_batch_one(records: pd.DataFrame) -> pd.Series[float]:
+    """How far each method is below the naive baseline with one row per step."""
+    some = with_naive(records)
+    return gains_over_naive(some[some["batch_size"] == 1])
 
 
 def no_better_than_naive(records: pd.DataFrame) -> Verdict:
     """Whether at batch 1 no rival is below the naive baseline by more than half a point at any level."""
-    alone = (records["batch_size"] == 1) & (records["budget"] == "equal steps")
-    gains = gains_over_naive(records[alone | (records["method"] == "naive")])
-    held = bool((gains.drop("fermi", level="method", errors="ignore") <= _NARROW).all())
+    gains = at_batch_one(records)
+    held = bool((gains.drop("fermi", level="method") <= _NARROW).all())
+    return "held" if held else "did not hold", f"most below naive at any level: {listed_gains(gains)}"
+
+
+def no_better_than_fermi(records: pd.DataFrame) -> Verdict:
+    """Whether at batch 1 no rival is further below the naive baseline than FERMI is."""
+    gains = at_batch_one(records)
+    ours = gains.xs("fermi", level="method")
+    held = all(bool((gains[blind] <= ours[blind]).all()) for blind in ours.index)
     return "held" if held else "did not hold", f"most below naive at any level: {listed_gains(gains)}"
 
 
@@ -72,25 +91,25 @@ CLAIMS = [
     ),
     Claim("FERMI at batch 4 almost achieves the trade-off of all rows at once", "section 4.1.2", close_to_full),
     Claim("At batch 1 no rival beats the naive baseline", "section 4.1.2", no_better_than_naive),
+    Claim("At batch 1 no rival beats it by more than FERMI does", "not in the paper", no_better_than_fermi),
 ]
 
 
 def summarise(records: pd.DataFrame) -> str:
     """The claims, FERMI by itself at every batch size, and the tables of all methods at equal steps."""
     steps = ", ".join(f"{steps:,} at batch {size}" for size, steps in BATCHES.items())
-    parts = [verdicts(CLAIMS, records), f"Equal steps: {steps}.", "## FERMI with the passes that it chooses itself"]
+    about = f"Equal steps: {steps}. `baharlouei` is left out: with two groups and two classes its penalty is `mary`'s."
+    parts = [verdicts(CLAIMS, records), about, "## FERMI with the passes that it chooses itself"]
     ours = records[(records["method"] == "fermi") & (records["budget"] != "equal steps")]
     for (size, blind), some in ours.groupby(list(BY), sort=False):
         heading = f"{named('batch_size', size)}, {named('blind', blind)}:"
         parts += [heading, level_table(at_levels(some), LEVELS)]
-    return "\n\n".join([*parts, tables(equal(records), BY)])
+    return "\n\n".join([*parts, tables(with_naive(records), BY)])
 
 
 def draw(records: pd.DataFrame, canvas: object) -> None:
     """A panel per batch size, with the naive baseline in each."""
-    naive = records[records["method"].isin(("naive", "none"))]
-    shown = [naive.assign(batch_size=size) for size in BATCHES]
-    Panels("blind", "batch_size").draw(pd.concat([equal(records), *shown]), canvas)
+    Panels("blind", "batch_size").draw(with_naive(records), canvas)
 
 
 FIGURE = Figure("Figure 2: Adult at small batch sizes, demographic parity", cells, _tabular.run, summarise, draw)

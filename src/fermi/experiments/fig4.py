@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ RUN = ("method", "batch_size", "seed")
 HARD = Pairing("labels on both axes", "error", "violation")
 SOFT = Pairing("probabilities on both axes", "soft_error", "soft_violation")
 CLOSE = 0.01  # of error: what we call close
+OVERLAP = 2 / 3  # test rows over the others: every seed is a split of the same comments
 STAND_IN = """\
 **A stand-in:** the Wikipedia comments were not there, so these are the templated ones (`toxic_madlibs`): about 2,700
 that name a religion to train and choose with and 1,800 to test, and 3,000 others in either part. Any model tells them
@@ -72,7 +74,8 @@ def beside(
     """Each rival beside FERMI over some levels."""
     some = records[records["batch_size"] == batch_size]
     chosen = within(prepared(some), pairing, levels, RUN)
-    return [compare(chosen, "fermi", rival, some["test_noise"].mean(), "seed") for rival in RIVALS]
+    rivals = RIVALS if pairing is HARD else RIVALS[:-1]  # naive draws labels: its probabilities are other ones
+    return [compare(chosen, "fermi", rival, some["test_noise"].mean(), "seed", OVERLAP) for rival in rivals]
 
 
 def said(found: list[Comparison]) -> str:
@@ -87,7 +90,7 @@ def unfair_without_care(records: pd.DataFrame) -> Verdict:
     figures = f"false positive rate {theirs.mean():.3f} for {HELD_AGAINST}, {ours.mean():.3f} for christian"
     if set(records["dataset"]) != {"toxic"}:
         return "could not be tested here", f"{figures}; but the bias of these rows is ours"
-    difference, width = interval(theirs - ours)
+    difference, width = interval(theirs - ours, OVERLAP)
     return "held" if difference > width else "did not hold", figures
 
 
@@ -117,7 +120,7 @@ def lead_grows(records: pd.DataFrame) -> Verdict:
         chosen = within(prepared(records), pairing, LEVELS, RUN)
         error = chosen.pivot_table(index=["seed", "batch_size"], columns="method", values="error")
         lead = (error[list(RIVALS[:-1])].mean(axis=1) - error["fermi"]).unstack("batch_size")
-        growth, width = interval(lead[min(PASSES)] - lead[max(PASSES)])
+        growth, width = interval(lead[min(PASSES)] - lead[max(PASSES)], OVERLAP)
         known &= not np.isnan(width)
         held &= growth > width
         ends = " → ".join(f"{lead[size].mean():+.3f}" for size in PASSES)
@@ -132,11 +135,12 @@ def coincide(records: pd.DataFrame) -> Verdict:
     found = []
     for pairing in (HARD, SOFT):
         chosen = within(prepared(records), pairing, LEVELS, RUN)
-        found.append(compare(chosen, "mary", "baharlouei", records["test_noise"].mean(), "seed"))
+        found.append(compare(chosen, "mary", "baharlouei", records["test_noise"].mean(), "seed", OVERLAP))
     words = f"labels: {found[0]}; probabilities: {found[1]}"
     if any(np.isnan(one.width) for one in found):
         return "could not be tested here", f"{words}; one seed has no interval"
-    return "held" if all(one.outcome == "same" for one in found) else "did not hold", words
+    close = all(abs(one.difference) <= CLOSE for one in found)
+    return "held" if close else "did not hold", f"{words}; within {CLOSE:g}"
 
 
 CLAIMS = [
@@ -162,7 +166,7 @@ def summarise(records: pd.DataFrame) -> str:
         ]
         for pairing in (HARD, SOFT):
             chosen = within(prepared(some), pairing, LEVELS, RUN)
-            parts += [f"{pairing.words.capitalize()}:", table(chosen, ("none", *METHODS), "level")]
+            parts += [f"{pairing.words.capitalize()}:", table(chosen, ("none", *METHODS), "level", OVERLAP)]
             lines = [f"- ≤ {level:g}: {said(beside(records, batch_size, pairing, (level,)))}" for level in LEVELS]
             lines.append(f"- all of these: {said(beside(records, batch_size, pairing))}")
             parts += ["Rivals beside FERMI:", "\n".join(lines)]
@@ -203,7 +207,10 @@ def draw(records: pd.DataFrame, canvas: Any) -> None:
 def _curves(ax: Any, some: pd.DataFrame, pairing: Pairing) -> None:
     for method in ("none", *METHODS):
         by_strength = some[some["method"] == method].groupby("strength")
-        x, y = (by_strength[f"test_{name}"].agg(interval) for name in (pairing.violation, pairing.error))
+        x, y = (
+            by_strength[f"test_{name}"].agg(partial(interval, overlap=OVERLAP))
+            for name in (pairing.violation, pairing.error)
+        )
         (gaps, across), (errors, up) = (zip(*found, strict=True) for found in (x, y))
         looks = {
             **style(method),

@@ -28,7 +28,7 @@ from fermi.experiments._communities import (
 from fermi.experiments._communities_picture import draw
 from fermi.experiments._curves import named
 from fermi.experiments._figure import Cell, Figure
-from fermi.experiments._frontier import interval
+from fermi.experiments._frontier import OVERLAP, interval
 from fermi.experiments._group_gaps import HARD
 
 ATTRIBUTES = (1, 2, 4, 6, 9, 12, 18)
@@ -99,11 +99,11 @@ def beats(records: pd.DataFrame, method: str, rivals: tuple[str, ...]) -> Verdic
     return "held" if held else "did not hold", "; ".join([figures, *ahead])
 
 
-def best_in_own_pairing(records: pd.DataFrame) -> Verdict:
-    """Whether FERMI beats the rivals, and doing nothing, where soft violation meets the error of labels."""
+def in_own_pairing(records: pd.DataFrame, rivals: tuple[str, ...]) -> Verdict:
+    """Whether FERMI beats the rivals where soft violation meets the error of labels."""
     chosen = within(prepared(records), PAPER, PAPER_LEVELS, RUN)
     noise = noise_of(records, PAPER)
-    found = [compare(chosen, "fermi", rival, noise) for rival in (*RIVALS, COOLED)]
+    found = [compare(chosen, "fermi", rival, noise) for rival in rivals]
     words = "; ".join(f"{one.rival}: {one}" for one in found)
     if found[-1].outcome == "one run":
         return "could not be tested here", f"{words}; one split has no interval"
@@ -140,7 +140,7 @@ def rises(records: pd.DataFrame, ends: Callable[[pd.DataFrame], tuple[Any, Any]]
         values = pd.concat(ends(within(prepared(records), pairing, LEVELS, RUN)), axis=1).dropna()
         per_split = values.groupby("split").mean()
         first, second = per_split.mean()
-        _, width = interval(per_split.diff(axis=1).iloc[:, 1])
+        _, width = interval(per_split.diff(axis=1).iloc[:, 1], OVERLAP)
         known &= not np.isnan(width)
         held &= second - first > width
         words.append(f"{pairing.words}: {first:+.3f} → {second:+.3f} (± {width:.3f})")
@@ -149,13 +149,15 @@ def rises(records: pd.DataFrame, ends: Callable[[pd.DataFrame], tuple[Any, Any]]
     return "held" if held else "did not hold", "; ".join(words)
 
 
+_NOTHING = "in the paper's pairing, FERMI beats an unmitigated model whose logits are divided"
 _MANY = "particularly as the number of attributes grows (1 to 4 against 9 to 18: rivals' mean error above FERMI's)"
 _STRICT = "particularly at strict levels (0.2 and 0.3 against 0.02 and 0.05)"
 _SAME = "all train on all rows at once, where mary minimises the same objective as FERMI; figures 4 and 6 have batches"
 CLAIMS = [
     Claim("FERMI has the best trade-off", "section 4.3", partial(beats, method="fermi", rivals=RIVALS)),
     Claim("the same, for FERMI on each attribute", "not in the paper", partial(beats, method=EACH, rivals=RIVALS)),
-    Claim("the same, in the paper's pairing, and better than doing nothing", "figure 5", best_in_own_pairing),
+    Claim("the same, in the paper's pairing", "figure 5", partial(in_own_pairing, rivals=RIVALS)),
+    Claim(_NOTHING, "not in the paper", partial(in_own_pairing, rivals=(COOLED,))),
     Claim(_MANY, "section 4.3", partial(harder, column="attributes", few=(1, 2, 4), many=(9, 12, 18))),
     Claim(_STRICT, "section 4.3", partial(harder, column="level", few=LEVELS[-2:], many=LEVELS[:2])),
     Claim("mary beats baharlouei and cho_kde", "figure 5, caption", partial(beats, method="mary", rivals=RIVALS[1:])),
@@ -228,5 +230,10 @@ def seconds(records: pd.DataFrame) -> str:
 
 
 FIGURE = Figure(
-    "Figure 5: Communities, 1 to 18 sensitive attributes, three classes (section 4.3)", cells, run, summarise, draw
+    "Figure 5: Communities, 1 to 18 sensitive attributes, three classes (section 4.3)",
+    cells,
+    run,
+    summarise,
+    draw,
+    version=2,
 )

@@ -66,24 +66,21 @@ def settles(method: str) -> Any:
 
 
 def does_not_converge(records: pd.DataFrame) -> Verdict:
-    """Whether `mary` fails to settle where FERMI does, and how far from FERMI's its objective and gradient end."""
+    """Whether `mary` ends where the gradient of the true objective is larger than where FERMI ends, seed by seed."""
     runs = settling(records)
-    theirs, ours = (runs[runs["method"] == method] for method in ("mary", "fermi"))
     words, outcomes = [], []
-    for (model, rates), group in theirs.groupby(["model", "rates"], sort=False):
-        own = ours[(ours["model"] == model) & (ours["rates"] == rates)]
-        if bool((own["ratio"] < SETTLED).all()):
-            outcomes.append(bool((group["ratio"] < SETTLED).all()))
+    for (model, rates), group in runs.groupby(["model", "rates"], sort=False):
+        ends = group.pivot_table(index="seed", columns="method", values=["gradient", "end"])
+        difference, width = interval(ends["gradient", "mary"] - ends["gradient", "fermi"])
+        outcomes.append("could not be tested here" if np.isnan(width) else bool(difference > width))
+        means = ends.mean()
         words.append(
-            f"{model}, {rates} rates: spread {group['ratio'].max():.2%} of the drop, objective "
-            f"{group['end'].mean():.4f} (FERMI {own['end'].mean():.4f}), gradient {group['gradient'].mean():.4f} "
-            f"(FERMI {own['gradient'].mean():.4f})"
+            f"{model}, {rates} rates: gradient {means['gradient', 'mary']:.4f} (FERMI "
+            f"{means['gradient', 'fermi']:.4f}), objective {means['end', 'mary']:.4f} ({means['end', 'fermi']:.4f})"
         )
-    if not outcomes:
-        return "could not be tested here", "FERMI itself did not settle; " + "; ".join(words)
-    if all(outcomes):
-        return "did not hold", "`mary` settles where FERMI does, at another point; " + "; ".join(words)
-    return "held", "; ".join(words)
+    if "could not be tested here" in outcomes:
+        return "could not be tested here", "one seed has no interval; " + "; ".join(words)
+    return "held" if all(outcomes) else "did not hold", "; ".join(words)
 
 
 def biased(records: pd.DataFrame) -> Verdict:
@@ -114,6 +111,7 @@ def bias(some: pd.DataFrame) -> pd.DataFrame:
 CLAIMS = [
     Claim("FERMI's objective settles at batch 128", "appendix E.2, figure 7", settles("fermi")),
     Claim("`mary` fails to converge to a stationary point", "appendix E.2, figure 7", does_not_converge),
+    Claim("The objective of `mary` settles all the same", "not in the paper", settles("mary")),
     Claim("The batch estimate of `mary` is biased, especially for small batches", "appendix E.2", biased),
     Claim("FERMI's estimate is unbiased at any batch size", "section 2, corollary 1", unbiased),
 ]
@@ -123,8 +121,7 @@ SETUP = (
     f"layers of 30 and 20. Both methods have the same first weights, batches and Adam with rate {LR}, constant as in "
     "the paper or falling to zero. The rate was 0.005 at first: in a quick run (10,000 rows, 1,000 steps, one seed) "
     "neither settled at that constant rate, with a spread of 3.03% of the drop for FERMI and 1.42% for `mary`; it was "
-    "lowered for both after that. So what is said of constant rates holds for small ones. Whether `mary` settles is "
-    "judged where FERMI does. FERMI's W rises by plain "
+    "lowered for both after that. So what is said of constant rates holds for small ones. FERMI's W rises by plain "
     "steps of a constant size. The objective is cross-entropy + λ · ERMI of all training rows, computed exactly."
 )
 

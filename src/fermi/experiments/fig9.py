@@ -14,7 +14,7 @@ from fermi.baselines._protocol import geometric
 from fermi.baselines.fermi import LAM
 from fermi.experiments import _tabular
 from fermi.experiments._claims import Claim, Verdict, verdicts
-from fermi.experiments._curves import named, point
+from fermi.experiments._curves import named, point, sampling_note
 from fermi.experiments._figure import Cell, Figure
 from fermi.experiments._tradeoffs import grid
 
@@ -26,7 +26,7 @@ STRENGTHS = tuple(i / 12 for i in range(13))
 
 
 def cells(quick: bool) -> Iterator[Cell]:
-    """FERMI at thirteen values of λ, 0 and 0.03 to 1,000."""
+    """FERMI at thirteen values of λ, 0 and 0.07 to 1,000."""
     more = {} if quick else {"strengths": STRENGTHS}
     yield from grid(quick, ("fermi",), notions=NOTIONS, datasets=DATASETS, **more)
 
@@ -76,7 +76,9 @@ def summarise(records: pd.DataFrame) -> str:
             entries = [f"{own['error']:.4f} ± {own['up']:.4f}", f"{own['violation']:.4f} ± {own['across']:.4f}"]
             entries += [f"{group[f'test_{name}'].mean():.4f}" for name in ("soft_error", "soft_violation")]
             lines.append(f"| {value:.3g} | " + " | ".join(entries) + " |")
-        parts += [f"## {heading(values)}", "\n".join(lines)]
+        signed = some[some["lam"] == some["lam"].max()]["test_gaps"].map(lambda gaps: gaps[-1]).mean()
+        floor = f"{sampling_note(some)} At the largest λ the gap with its sign is {signed:+.3f} on average."
+        parts += [f"## {heading(values)}", floor, "\n".join(lines)]
     return "\n\n".join(parts)
 
 

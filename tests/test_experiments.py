@@ -129,7 +129,7 @@ def test_a_failing_cell_is_named_and_the_others_go_on(tmp_path: Path, monkeypatc
     page = (tmp_path / "squares" / "summary.md").read_text()
     assert "sum 29" in page
     assert "{'x': 1}: ValueError" in page
-    assert "commit unknown" in page
+    assert "trained at commit unknown, judged at unknown" in page
     _runner._commit.cache_clear()
 
 

@@ -147,8 +147,8 @@ def _provenance(name: str, quick: bool, cells: list[list[Record]], ran: int, sec
     commits = ", ".join(sorted({record["commit"] for record in first})) or "unknown"
     spent = sum(record["cell_seconds"] for record in first)
     return (
-        f"{kind} `fermi reproduce {name}{' --quick' if quick else ''}`, {time.strftime('%Y-%m-%d')}, commit {commits}. "
-        f"{len(cells)} training runs of {spent:.0f} s in all, {ran} of them now, in {seconds:.0f} s; {_machine()}."
+        f"{kind} `fermi reproduce {name}{' --quick' if quick else ''}`, {time.strftime('%Y-%m-%d')}; trained at commit "
+        f"{commits}, judged at {_commit()}. {len(cells)} training runs of {spent:.0f} s in all, {ran} of them now, in {seconds:.0f} s; {_machine()}."
     )
 
 

@@ -146,9 +146,10 @@ def _provenance(name: str, quick: bool, cells: list[list[Record]], ran: int, sec
     first = [records[0] for records in cells]
     commits = ", ".join(sorted({record["commit"] for record in first})) or "unknown"
     spent = sum(record["cell_seconds"] for record in first)
+    command = f"fermi reproduce {name}{' --quick' if quick else ''}"
     return (
-        f"{kind} `fermi reproduce {name}{' --quick' if quick else ''}`, {time.strftime('%Y-%m-%d')}; trained at commit "
-        f"{commits}, judged at {_commit()}. {len(cells)} training runs of {spent:.0f} s in all, {ran} of them now, in {seconds:.0f} s; {_machine()}."
+        f"{kind} `{command}`, {time.strftime('%Y-%m-%d')}; trained at commit {commits}, judged at {_commit()}. "
+        f"{len(cells)} training runs of {spent:.0f} s in all, {ran} of them now, in {seconds:.0f} s; {_machine()}."
     )
 
 

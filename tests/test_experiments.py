@@ -307,6 +307,18 @@ def test_methods_are_compared_run_by_run() -> None:
     assert outcomes(records().assign(test_standard_error=0.0, val_standard_error=0.0), 0.001) == {"mary": "same"}
 
 
+def test_a_method_that_draws_is_compared_by_all_its_seeds() -> None:
+    some = records(0.002, splits=1)
+    rival = some[some["method"] == "mary"]
+    others = [
+        rival.assign(seed=seed, test_error=rival["test_error"] + shift) for seed, shift in ((1, 0.03), (2, -0.03))
+    ]
+    found = compare(pd.concat([some, *others]), (0.05,))
+    assert found["runs"].tolist() == [3]
+    assert found["difference"].tolist() == pytest.approx([0.002], abs=1e-4)
+    assert found["outcome"].tolist() == ["same"]  # the seeds differ by more
+
+
 def test_verdicts() -> None:
     judge = dominates(("notion", "blind"))
     assert judge(records(0.002))[0] == "held"
@@ -403,6 +415,8 @@ def test_a_cell_on_a_table(adult_home: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_runs_whose_groups_are_drawn_have_several_seeds() -> None:
     cases: list[tuple[dict[str, Any], int]] = [({"missing": 0.9}, 3), ({"forced": 0.1}, 3), ({}, 1)]
+    for method in ("zhang", "agarwal", "naive"):
+        assert len(list(_tabular.cells([method], seeds=3, strengths=(1.0,), blind=(True,), batch_size="all"))) == 3
     for more, seeds in cases:
         cells = _tabular.cells(["zafar"], seeds=3, strengths=(1.0,), blind=(True,), **more)
         assert len(list(cells)) == seeds

@@ -15,7 +15,7 @@ from fermi._kernels import Floats
 
 LEVELS = (0.10, 0.05, 0.02, 0.01)
 RUN = ["dataset", "split", "seed", "blind", "notion", "method"]  # what has one frontier
-_PAIR = ["dataset", "split", "seed", "blind", "notion"]
+_ROWS = ["dataset", "split", "blind", "notion"]  # what two methods must have in common to be compared
 OVERLAP = 0.25  # test rows over the others, where the data set is split at random
 BLOCKS = "test_block_errors"  # the test error in each of some equal parts of the test rows
 
@@ -111,12 +111,12 @@ def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataF
     floor, noise = (records[f"{part}_standard_error"].mean() for part in ("val", "test"))
     rows = []
     for level in levels:
-        here = chosen[chosen["level"] == level].set_index(_PAIR)
+        here = chosen[chosen["level"] == level]
         ours = here[here["method"] == "fermi"]
         for method, theirs in here.groupby("method"):
             if method in ("fermi", "none") or baselines.find(str(method)).capabilities.needs_attribute:
                 continue
-            pairs = ours.join(theirs.add_suffix("_rival"), how="inner")
+            pairs = _paired(ours, theirs)
             difference, width = uncertain(_differences(pairs))
             means = pairs["violation"].mean(), pairs["violation_rival"].mean()
             outcome = outcome_of(difference, width, excesses(*means, level), noise)
@@ -125,12 +125,19 @@ def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataF
     return pd.DataFrame(rows, columns=["level", "method", "runs", "difference", "width", "outcome"])
 
 
+def _paired(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Runs of two methods on the same rows: seed by seed, or all seeds of the one that draws with the other's run."""
+    seeds = [some["seed"].nunique() for some in (ours, theirs)]
+    if min(seeds) > 1 or seeds == [1, 1]:
+        return ours.merge(theirs, on=[*_ROWS, "seed"], suffixes=("", "_rival"))
+    pairs = ours.merge(theirs, on=_ROWS, suffixes=("", "_rival"))
+    return pairs.assign(seed=pairs[["seed", "seed_rival"]].max(axis=1))
+
+
 def _differences(pairs: pd.DataFrame) -> pd.DataFrame:
     """Rival minus FERMI, run by run and block by block."""
-    found = pairs.reset_index()[["split", "seed"]]
-    found["error"] = (pairs["error_rival"] - pairs["error"]).to_numpy()
-    found["blocks"] = [b - a for a, b in zip(pairs["blocks"], pairs["blocks_rival"], strict=True)]
-    return found
+    blocks = [b - a for a, b in zip(pairs["blocks"], pairs["blocks_rival"], strict=True)]
+    return pairs[["split", "seed"]].assign(error=pairs["error_rival"] - pairs["error"], blocks=blocks)
 
 
 def excesses(ours: Any, theirs: Any, level: Any) -> tuple[Any, Any]:

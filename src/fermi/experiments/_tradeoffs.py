@@ -50,7 +50,7 @@ def figure(
 
 def grid(quick: bool, methods: Sequence[str], **options: Any) -> Iterator[Cell]:
     """The cells of every method, on all rows at once; a quick run takes fewer rows, strengths and splits."""
-    options = {"batch_size": "all", "steps": QUICK_STEPS if quick else STEPS, **options}
+    options = {"batch_size": "all", "steps": QUICK_STEPS if quick else STEPS, "seeds": 3, **options}
     if quick:
         options |= {"rows": QUICK_ROWS, "strengths": _tabular.QUICK_STRENGTHS, "blind": (True,), "seeds": 1}
         if "datasets" in options:

@@ -30,7 +30,7 @@ _NARROW = 0.005
 def cells(quick: bool) -> Iterator[Cell]:
     """Every method that trains on batches at every size; FERMI with its own number of passes; all rows at once."""
     for size, steps in BATCHES.items():
-        budget = {"steps": 600 if quick else steps, "batch_size": size, "strengths": STRENGTHS, "seeds": 3}
+        budget = {"steps": 600 if quick else steps, "batch_size": size, "strengths": STRENGTHS}
         yield from grid(quick, ("fermi", *RIVALS), **budget, budget="equal steps")
         yield from grid(quick, ("fermi",), **{**budget, "steps": None}, budget="own passes")
     yield from grid(quick, ("fermi", "none", "naive"), strengths=_tabular.STRENGTHS, budget="all rows")

@@ -15,7 +15,7 @@ BY = ("forced", "blind")
 
 def cells(quick: bool) -> Iterator[Cell]:
     """Every method with 10% forced, three draws of them, and as in figure 1 with none."""
-    yield from grid(quick, IN_PROCESSING, forced=0.1, seeds=3, strengths=FEW_STRENGTHS)
+    yield from grid(quick, IN_PROCESSING, forced=0.1, strengths=FEW_STRENGTHS)
     yield from grid(quick, IN_PROCESSING)
 
 

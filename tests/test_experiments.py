@@ -14,7 +14,7 @@ import fermi
 from fermi import baselines, experiments
 from fermi.cli import main
 from fermi.contingency import Contingency
-from fermi.experiments import Figure, _runner, _tabular, fig2, fig3, fig8
+from fermi.experiments import Figure, _runner, _tabular, fig1, fig2, fig3, fig8, fig10, table1
 from fermi.experiments._claims import Claim, untestable, verdicts
 from fermi.experiments._curves import tables
 from fermi.experiments._frontier import (
@@ -384,6 +384,22 @@ def test_figure_2_judges_batch_4_and_batch_1() -> None:
     assert (word, "fermi +0.020, mary +0.001" in figures) == ("held", True)
     runs.loc[runs["method"] == "mary", "test_error"] -= 0.01
     assert fig2.no_better_than_naive(runs)[0] == "did not hold"
+
+
+def test_smaller_claims() -> None:
+    runs = records(0.0, splits=1)
+    twin = runs[runs["method"] == "mary"].assign(method="baharlouei", test_violation=0.1)
+    both = pd.concat([runs.assign(test_violation=0.1), twin])
+    assert fig1.coincide(both)[0] == "held"
+    both.loc[both["method"] == "mary", "test_error"] += 0.01
+    assert fig1.coincide(both)[0] == "did not hold"
+    plain = runs.assign(test_violation=0.1, dataset="german")
+    for least, word in ((0.05, "held"), (0.2, "did not hold")):
+        assert fig10.unfair(plain, "german", least, (True,))[0] == word
+    assert fig10.unfair(plain, "adult", 0.1, (True,))[0] == "could not be tested here"
+    table = pd.DataFrame({"method": ["fermi", "mary"], "stochastic": True, "convergent": [True, False]})
+    assert table1.only_fermi(table)[0] == "held"
+    assert table1.only_fermi(table.assign(convergent=True)) == ("did not hold", "mary")
 
 
 def test_a_cell_on_a_table(adult_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

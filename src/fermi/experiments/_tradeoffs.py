@@ -127,13 +127,13 @@ def listed_gains(gains: pd.Series[float]) -> str:
     return "; ".join(parts)
 
 
-def three_datasets(number: int, notion: str) -> Figure:
+def three_datasets(number: int, notion: str, claims: Sequence[Claim] = ()) -> Figure:
     """Figures 10 to 12: COMPAS, German and Adult with pre- and post-processing rivals, one notion each."""
     by = ("dataset", "blind")
     return figure(
         f"Figure {number}: COMPAS, German and Adult with pre- and post-processing rivals, {named('notion', notion)}",
         partial(grid, methods=ALL_METHODS, notions=(notion,), datasets=(("compas", 10), ("german", 10), ("adult", 1))),
-        [Claim("FERMI's curve dominates those of all rivals", "appendix E.5", dominates(by))],
+        [Claim("FERMI's curve dominates those of all rivals", "appendix E.5", dominates(by)), *claims],
         by=by,
         panels=("blind", "dataset"),
     )

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from fermi import baselines
+from fermi.experiments._claims import Claim, Verdict, verdicts
 from fermi.experiments._figure import Cell, Figure, Record
 
 COLUMNS = {
@@ -35,6 +36,16 @@ def run(cell: Cell) -> Record:
     return {}
 
 
+def only_fermi(records: pd.DataFrame) -> Verdict:
+    """Whether no rival trains on batches and provably converges."""
+    both = records[records["stochastic"].astype(bool) & records["convergent"].astype(bool)]["method"]
+    others = sorted(set(both) - {"fermi", "none"})
+    return ("did not hold", ", ".join(others)) if others else ("held", "of the methods here, none but FERMI")
+
+
+CLAIMS = [Claim("Only FERMI trains on batches and is guaranteed to converge", "table 1, caption", only_fermi)]
+
+
 def summarise(records: pd.DataFrame) -> str:
     """The table, and where it differs from the paper's."""
     lines = ["| method | " + " | ".join(COLUMNS.values()) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
@@ -45,7 +56,8 @@ def summarise(records: pd.DataFrame) -> str:
             if row[name] != (said == "1"):
                 different.append(f"- {row['method']}, {COLUMNS[name]}: the paper says {'yes' if said == '1' else 'no'}")
     differences = "Where the implementation here differs from the paper's table:\n\n" + "\n".join(different)
-    return "\n".join(lines) + "\n\n" + (differences if different else "It agrees with the paper's table.")
+    last = differences if different else "It agrees with the paper's table."
+    return "\n\n".join([verdicts(CLAIMS, records), "\n".join(lines), last])
 
 
 FIGURE = Figure("Table 1: what each method can do", cells, run, summarise)

@@ -12,7 +12,7 @@ import pandas as pd
 from fermi.experiments import _color_mnist
 from fermi.experiments._claims import Claim, Verdict, verdicts
 from fermi.experiments._figure import Cell, Figure
-from fermi.experiments._frontier import interval
+from fermi.experiments._frontier import interval, said
 from fermi.experiments._style import style
 
 MODELS = {"lenet5": "LeNet-5", "mlp": "MLP"}
@@ -178,8 +178,7 @@ def _verdict(held: Any, words: str) -> Verdict:
 
 
 def _said(values: Any) -> str:
-    mean, width = interval(values)
-    return f"{mean:.3f}" + ("" if np.isnan(width) else f" ± {width:.3f}")
+    return said(*interval(values), 3)
 
 
 CLAIMS = [

@@ -12,7 +12,7 @@ import pandas as pd
 from fermi.experiments import _convergence
 from fermi.experiments._claims import Claim, Verdict, verdicts
 from fermi.experiments._figure import Cell, Figure
-from fermi.experiments._frontier import interval
+from fermi.experiments._frontier import interval, said
 from fermi.experiments._style import style
 
 METHODS, MODELS, RATES = ("fermi", "mary"), ("linear", "mlp"), ("constant", "falling")
@@ -132,8 +132,8 @@ def summarise(records: pd.DataFrame) -> str:
     lines = ["| model | rates | method | start − end | objective at the end | spread / drop | gradient | ERMI "
              "| test accuracy | seconds |", "|---" * 10 + "|"]  # fmt: skip
     for (model, rates, method), group in runs.groupby(_RUN[:3], sort=False):
-        entries = [f"{group['drop'].mean():.4f}", _spread(group["end"]), f"{group['ratio'].max():.2%}"]
-        entries += [_spread(group[name]) for name in ("gradient", "ermi", "test_accuracy")]
+        entries = [f"{group['drop'].mean():.4f}", said(*interval(group["end"])), f"{group['ratio'].max():.2%}"]
+        entries += [said(*interval(group[name])) for name in ("gradient", "ermi", "test_accuracy")]
         lines.append(f"| {model} | {rates} | {method} | " + " | ".join(entries) + f" | {group['seconds'].mean():.0f} |")
     for row in records[records["kind"] == "exact"].itertuples():
         lines.append(
@@ -143,11 +143,6 @@ def summarise(records: pd.DataFrame) -> str:
     table = "\n".join(lines)
     note = "Over the last fifth of training; mean of the seeds with its 95% interval, of the spread the largest."
     return "\n\n".join([SETUP, verdicts(CLAIMS, records), "## Where training ends", note, table, _bias_part(records)])
-
-
-def _spread(values: Any) -> str:
-    mean, width = interval(values)
-    return f"{mean:.4f}" + ("" if np.isnan(width) else f" ± {width:.4f}")
 
 
 def _bias_part(records: pd.DataFrame) -> str:

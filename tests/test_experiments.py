@@ -30,6 +30,7 @@ from fermi.experiments._frontier import (
 from fermi.experiments._index import index
 from fermi.experiments._tradeoffs import damage, dominates, gains_over_naive
 from fermi.measures import parity_difference
+from fermi.torch.models import logistic
 
 CALLS: list[Any] = []
 
@@ -427,6 +428,15 @@ def test_a_cell_on_a_table(adult_home: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert missing.isna().mean() == pytest.approx(0.9, abs=0.03)
     forced = _tabular.corrupted(groups, {"seed": 0, "forced": 0.1})
     assert 0.05 < (forced != groups).mean() < 0.1
+
+
+def test_where_steps_are_counted_fermi_trains_as_the_others_do() -> None:
+    cell = {"method": "fermi", "batch_size": 4, "steps": 100}
+    assert _tabular.training(cell, 1000)["module"] is logistic
+    assert _tabular.training({**cell, "steps": None}, 1000) == {"batch_size": 4}
+    assert _tabular.training({**cell, "batch_size": "all"}, 1000) == {}
+    rival = _tabular.training({"method": "mary", "batch_size": "all", "steps": 100}, 1000)
+    assert rival == {"batch_size": 1000, "steps": 100, "lr": _tabular.RATE}
 
 
 def test_runs_whose_groups_are_drawn_have_several_seeds() -> None:

@@ -20,6 +20,7 @@ from fermi.datasets import Dataset, load
 from fermi.experiments._figure import Cell, Record
 from fermi.measures import parity_difference
 from fermi.search import folds, standard_error
+from fermi.torch.models import logistic
 
 STRENGTHS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)
 QUICK_STRENGTHS = (0.0, 0.5, 1.0)
@@ -114,11 +115,16 @@ def run(cell: Cell) -> Record:
 
 
 def training(cell: Cell, n: int) -> dict[str, Any]:
-    """Batch size and steps for the methods that have them; "all" rows at once is L-BFGS for FERMI."""
+    """Batch size and steps for the methods that have them; "all" rows at once is L-BFGS for FERMI.
+
+    Where steps are counted, FERMI is a linear network trained by Adam as the others are: what differs is the penalty.
+    """
     known = baselines.find(cell["method"])._get_param_names()
     options = {"batch_size": cell.get("batch_size"), "steps": cell.get("steps")}
     if options["batch_size"] == "all":
         options = {} if cell["method"] == "fermi" else {**options, "batch_size": n, "lr": RATE}
+    elif cell["method"] == "fermi" and options["steps"] is not None:
+        options |= {"module": logistic, "options": {"lr": 0.02}}
     return {name: value for name, value in options.items() if name in known and value is not None}
 
 

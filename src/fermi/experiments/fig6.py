@@ -87,10 +87,10 @@ def chosen(records: pd.DataFrame, *, compared: bool = False) -> pd.DataFrame:
 
 
 def at(found: pd.DataFrame, **where: Any) -> Any:
-    """The test errors of some runs, one per seed."""
+    """The test errors of some runs, by seed."""
     for name, value in where.items():
         found = found[found[name] == value]
-    return found["test_error"]
+    return found.set_index("seed")["test_error"]
 
 
 def without(records: pd.DataFrame) -> Verdict:
@@ -140,7 +140,7 @@ def small_batches(records: pd.DataFrame) -> Verdict:
 
 
 def ahead(size: int, rival_size: int, gap: float = 0.0) -> Any:
-    """The judge of whether FERMI at one batch size is better by a gap than every rival at another."""
+    """The judge of whether FERMI at one batch size is better by a gap than every rival at another, seed by seed."""
 
     def judge(records: pd.DataFrame) -> Verdict:
         found = chosen(records, compared=True)
@@ -148,8 +148,11 @@ def ahead(size: int, rival_size: int, gap: float = 0.0) -> Any:
         errors = {name: at(found, method=name, batch_size=rival_size) for name in RIVALS}
         if ours.empty or any(values.empty for values in errors.values()):
             return "could not be tested here", f"no runs at batch {size} and {rival_size}"
-        words = [f"{name} {_said(values)} at {rival_size}" for name, values in errors.items()]
-        better = all(values.mean() > ours.mean() + gap for values in errors.values())
+        leads = {name: interval(values - ours) for name, values in errors.items()}
+        words = [
+            f"{name} {_said(values)} at {rival_size} ({said(*leads[name], 3, '+')})" for name, values in errors.items()
+        ]
+        better = all(lead - gap > np.nan_to_num(width) for lead, width in leads.values())
         return _verdict(better, "; ".join([f"FERMI {_said(ours)} at {size}", *words]))
 
     return judge

@@ -241,7 +241,8 @@ def draw(records: pd.DataFrame, canvas: Any) -> None:
     canvas.set_size_inches(11.0, 4.4)
     left, right = canvas.subplots(1, 2)
     ours = records[records["method"] == "fermi"]
-    sweep = ours[ours["batch_size"] == ours[ours["lam"] == 0.0]["batch_size"].iloc[0]]
+    size = ours[ours["lam"] == 0.0]["batch_size"].iloc[0]
+    sweep = ours[(ours["batch_size"] == size) & ours["lam"].isin(LAMS)]
     for (model, name), colour in zip(MODELS.items(), ("#0072B2", "#D55E00"), strict=True):
         for part, line in (("test", "-"), ("train", "--")):
             by_lam = sweep[sweep["model"] == model].groupby("lam")[f"{part}_error"]
@@ -249,7 +250,7 @@ def draw(records: pd.DataFrame, canvas: Any) -> None:
             look = {"color": colour, "linestyle": line}
             left.errorbar(means.index, means, widths, marker="o", markersize=3, label=f"{name}, {part}", **look)
             left.plot(PUBLISHED_LAMS, PUBLISHED[model, part], alpha=0.35, label=f"{name}, {part}, published", **look)
-    left.set(xlabel="λ", ylabel="error", title="FERMI at one batch size", ylim=(0.0, 1.0))
+    left.set(xlabel="λ", ylabel="error", title=f"FERMI at batch {size}", ylim=(0.0, 1.0))
     found = chosen(records[records["model"] == "lenet5"], compared=True)
     for method, group in found.groupby("method"):
         by_size = group.groupby("batch_size")["test_error"]

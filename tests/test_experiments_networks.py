@@ -194,12 +194,13 @@ def paths(fermi: float = 0.0001, mary: float = 0.1, noise: float = 0.0001, bias:
 
 
 def test_verdicts_on_convergence() -> None:
-    assert list(words(paths(), fig7.CLAIMS).values()) == ["held", "held", "did not hold", "held", "held"]
+    none = "could not be tested here"
+    assert list(words(paths(), fig7.CLAIMS).values()) == ["held", none, "held", "did not hold", none, "held", "held"]
     settled = words(paths(mary=0.0001), fig7.CLAIMS)
     assert settled["`mary` fails to converge to a stationary point"] == "did not hold"
-    assert settled["The objective of `mary` settles all the same"] == "held"
+    assert settled["The objective of `mary` settles too, rates falling"] == "held"
     restless = words(paths(fermi=0.1, noise=0.01, bias=0.0001), fig7.CLAIMS)
-    assert list(restless.values()) == ["did not hold"] * 5
+    assert set(restless.values()) == {"did not hold", none}
     one = paths()
     alone = words(one[one["seed"] == 0], fig7.CLAIMS)
     assert alone["`mary` fails to converge to a stationary point"] == "could not be tested here"

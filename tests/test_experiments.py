@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,17 @@ def test_in_processes_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["reproduce", "fig99"]) == 2
     assert "`name` is 'fig99'; expected one of" in capsys.readouterr().err
     assert main(["reproduce", "table1", "--output", str(tmp_path), "--workers", "0"]) == 2
+
+
+def test_mistakes_get_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert main(["reproduce", "table1", "--output", str(tmp_path / "file" / "below")]) == 2
+    assert "(Not a directory); expected a folder that can be made." in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert main(["reproduce", "fig6", "--output", str(tmp_path / "out")]) == 2
+    assert 'This needs `torch`: pip install "fermi-fair[baselines,report]".' in capsys.readouterr().err
 
 
 def test_every_figure_declares_its_cells() -> None:

@@ -9,6 +9,7 @@ import pkgutil
 from importlib import import_module
 from pathlib import Path
 
+from fermi._optional import require
 from fermi.errors import FermiError, bad_argument, listed
 from fermi.experiments._figure import Figure
 from fermi.experiments._index import index
@@ -32,6 +33,7 @@ def find(name: str) -> Figure:
     """A figure or table by its name."""
     if name not in names():
         raise bad_argument("name", f"is {name!r}", f"one of {listed(names())}, or 'all'")
+    require("torch", extra="baselines,report")  # some rival of every figure needs it
     figure: Figure = import_module(f"{__name__}.{name}").FIGURE
     return figure
 
@@ -60,6 +62,10 @@ def reproduce(
     for each in chosen:
         find(each)
     root = Path(output) / "quick" if quick else Path(output)  # so that no page of a full run is overwritten
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise bad_argument("output", f"is {str(output)!r} ({error.strerror})", "a folder that can be made") from None
     failed = []
     for each in chosen:
         try:

@@ -258,10 +258,10 @@ def test_signed_gaps_are_those_of_the_violation() -> None:
     rng = np.random.default_rng(0)
     y, s, predicted = rng.integers(2, size=300), rng.integers(3, size=300), rng.integers(2, size=300)
     table = Contingency.from_predictions(predicted, s, y_true=y, notion="equalized_odds")
-    gaps = _tabular.signed_gaps(table.table)
+    gaps = _tabular.signed_gaps(table)
     assert len(gaps) == 2 * 3 * 2
     assert np.abs(gaps).max() == pytest.approx(parity_difference(table))
-    assert _tabular.signed_gaps(np.array([[[2.0, 2.0], [0.0, 0.0]]])) == [0.0, 0.0]
+    assert _tabular.signed_gaps(Contingency([[[2.0, 2.0], [0.0, 0.0]]])) == [0.0, 0.0]
 
 
 def test_intervals_come_from_splits_or_from_test_rows_and_seeds() -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from fermi import DemographicParity, EqualOpportunity, experiments
+from fermi.contingency import Contingency
 from fermi.experiments import _comments, _communities, fig4, fig5
 from fermi.experiments._bounds import Pairing, compare, table, within
 from fermi.experiments._group_gaps import ENOUGH, by_chance, cooled, gaps, large_intersections
@@ -52,11 +53,11 @@ def test_gaps_between_groups_are_those_of_a_plain_loop(notion: Any) -> None:
 
 
 def test_no_intersection_is_large_enough() -> None:
-    gap, noise, count = large_intersections(np.full((1, 40, 3), 5.0))
+    gap, noise, count = large_intersections(Contingency(np.full((1, 40, 3), 5.0)))
     assert np.isnan(gap)
     assert np.isnan(noise)
     assert count == 0
-    gap, noise, count = large_intersections(np.array([[[20.0, 0.0], [10.0, 9.0]]]))
+    gap, noise, count = large_intersections(Contingency([[[20.0, 0.0], [10.0, 9.0]]]))
     assert gap == pytest.approx(9 / 39)
     assert (noise, count) == (0.0, 1)
 

@@ -47,6 +47,8 @@ class Capabilities:
         unmitigated ones: each row gets the mitigated prediction with that probability.
     draws : bool
         Whether labels are drawn at random.
+    adversarial : bool
+        Whether a second network is trained against the first: from other first weights both may end elsewhere.
     """
 
     notions: tuple[str, ...] = ALL_NOTIONS
@@ -60,6 +62,7 @@ class Capabilities:
     unknown_attribute: bool = False
     has_knob: bool = True
     draws: bool = False
+    adversarial: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ class ChoMI(TorchBaseline):
 
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unbiased=True,
-        unknown_attribute=True,
+        unknown_attribute=True, adversarial=True,
     )  # fmt: skip
     weights = (0.05, 20.0)
     penalty_lr = 5.0  # the discriminator must follow

@@ -26,17 +26,17 @@ def worst_attribute(tables: list[Contingency]) -> tuple[float, float]:
     return max(gaps), standard_error(worst, worst)
 
 
-def large_intersections(table: Floats, enough: int = ENOUGH) -> tuple[float, float, int]:
+def large_intersections(every: Contingency, enough: int = ENOUGH) -> tuple[float, float, int]:
     """The largest ``|p(ŷ|s) − p(ŷ)|`` over the groups of enough rows, its standard error, and how many those are.
 
     The paper's conditional L∞ without the groups too small to have a rate: nan where all are. p(ŷ) is that of all rows,
-    so that one large group is enough. `table` is conditions × groups × classes, as counts.
+    so that one large group is enough.
     """
+    table, rates = every.table, every.rates()
     sizes = table.sum(axis=2)
     large = sizes >= enough
     if not large.any():
         return float("nan"), float("nan"), 0
-    rates = table / np.maximum(sizes, 1)[..., None]
     overall = table.sum(axis=1, keepdims=True) / np.maximum(sizes.sum(axis=1), 1)[:, None, None]
     gaps = np.where(large[..., None], np.abs(rates - overall), -1.0)
     worst = np.unravel_index(gaps.argmax(), gaps.shape)
@@ -57,7 +57,7 @@ def gaps(F: Floats, y: Any, s: pd.DataFrame, notion: Notion) -> dict[str, float]
     for kind, predicted in (("", labels), ("soft_", F)):
         found[f"{kind}attribute"], noise = worst_attribute([table(predicted, s[name].to_numpy()) for name in s])
         every = table(predicted, together)
-        found[f"{kind}intersection"], large_noise, count = large_intersections(every.table)
+        found[f"{kind}intersection"], large_noise, count = large_intersections(every)
         found[f"{kind}everything"] = linf_violation(every)
         if not kind:
             found |= {"attribute_noise": noise, "intersection_noise": large_noise, "large": count}

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from fermi import baselines
-from fermi._kernels import Floats
 from fermi.contingency import Contingency
 from fermi.datasets import Dataset, load
 from fermi.experiments._figure import Cell, Record
@@ -25,7 +24,6 @@ from fermi.torch.models import logistic
 STRENGTHS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)
 QUICK_STRENGTHS = (0.0, 0.5, 1.0)
 _PARTS = 4  # one row of the training part in so many chooses the knob
-_RESTLESS = ("zhang",)  # on all rows at once too: two networks that play against each other may end elsewhere
 RATE = 0.05  # of Adam on all rows: the default, made for batches, leaves 300 steps short of the minimum
 _BLOCKS = 20  # parts of the test rows, whose spread says how other test rows would differ
 
@@ -51,7 +49,7 @@ def cells(
             continue
         drawn_groups = more.get("missing") or more.get("forced")
         drawn_rows = can.stochastic and more.get("batch_size") != "all"
-        draws = drawn_rows or drawn_groups or can.draws or method in _RESTLESS
+        draws = drawn_rows or drawn_groups or can.draws or can.adversarial
         for split, seed in product(range(splits), range(seeds if draws and splits == 1 else 1)):
             yield {
                 "dataset": dataset, "split": split, "blind": hidden, "method": method, "notion": notion,
@@ -152,10 +150,10 @@ def measured(model: Any, X: Any, y: Any, s: Any, notion: str) -> Record:
         "error": float(np.mean(wrong)),
         "block_errors": block_errors(wrong),
         "violation": parity_difference(hard),
-        "gaps": signed_gaps(hard.table),
+        "gaps": signed_gaps(hard),
         "soft_error": float(1.0 - F[np.arange(len(F)), own].mean()),
         "soft_violation": parity_difference(soft),
-        "soft_gaps": signed_gaps(soft.table),
+        "soft_gaps": signed_gaps(soft),
         "standard_error": standard_error(hard.table, hard.table),
         "constant_error": float(1.0 - np.unique(own, return_counts=True)[1].max() / len(own)),
     }
@@ -167,12 +165,11 @@ def block_errors(wrong: Any) -> list[float]:
     return [round(float(wrong[part].mean()), 6) for part in np.array_split(order, _BLOCKS)]
 
 
-def signed_gaps(table: Floats) -> list[float]:
+def signed_gaps(table: Contingency) -> list[float]:
     """The difference of rates of every two groups, in every condition and class: the violation is the largest size.
 
-    `table` is conditions × groups × classes. A group without rows in a condition differs from none.
+    A group without rows in a condition differs from none.
     """
-    sizes = table.sum(axis=2, keepdims=True)
-    rates = np.divide(table, sizes, out=np.full(table.shape, np.nan), where=sizes > 0.0)
-    first, second = np.triu_indices(table.shape[1], 1)
+    rates = table.rates()
+    first, second = np.triu_indices(rates.shape[1], 1)
     return [round(float(gap), 8) for gap in np.nan_to_num(rates[:, second] - rates[:, first]).ravel()]

@@ -45,6 +45,11 @@ def within(records: pd.DataFrame, pairing: Pairing, levels: Sequence[float], run
     return pd.DataFrame(found, columns=[*run, "level", *MEASURED])
 
 
+def strengths(count: int) -> list[float]:
+    """So many above 0, evenly; the unmitigated model stands for 0 with every method."""
+    return [(i + 1) / count for i in range(count)]
+
+
 def with_unmitigated(others: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
     """The runs of methods, each with the unmitigated model as its strength 0, and those of that model itself."""
     start = [plain.assign(method=name, seconds=np.nan) for name in dict.fromkeys(others["method"])]

@@ -19,7 +19,7 @@ from fermi.datasets import toxic
 from fermi.datasets._files import home
 from fermi.datasets._text import Vocabulary
 from fermi.errors import DataError
-from fermi.experiments._communities import strengths
+from fermi.experiments._bounds import strengths
 from fermi.experiments._figure import Cell, Record
 from fermi.measures import parity_difference
 from fermi.notions import EqualOpportunity

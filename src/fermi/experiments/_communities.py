@@ -15,7 +15,7 @@ from fermi.baselines._protocol import geometric
 from fermi.baselines.fermi import LAM
 from fermi.classifier import FermiClassifier
 from fermi.datasets import Dataset, load
-from fermi.experiments._bounds import Pairing, with_unmitigated
+from fermi.experiments._bounds import Pairing, strengths, with_unmitigated
 from fermi.experiments._figure import Cell, Record
 from fermi.experiments._group_gaps import by_chance, cooled, gaps
 from fermi.experiments._tabular import RATE, joined
@@ -57,11 +57,6 @@ def rows(attributes: int, split: int) -> Rows:
     """A fifth of all rows test; a quarter of the others chooses, the same for any number of attributes."""
     data = load("communities", n_attributes=attributes, random_state=split).numeric()
     return Rows(data, folds(data.y_train.to_numpy(), _PARTS, np.random.default_rng(split)) == 0)
-
-
-def strengths(count: int) -> list[float]:
-    """So many above 0, evenly; the unmitigated model stands for 0 with every method."""
-    return [(i + 1) / count for i in range(count)]
 
 
 def run(cell: Cell) -> list[Record]:

@@ -58,12 +58,14 @@ def grid(quick: bool, methods: Sequence[str], **options: Any) -> Iterator[Cell]:
     yield from _tabular.cells(methods, **options)
 
 
-def dominates(by: Sequence[str]) -> Callable[[pd.DataFrame], Verdict]:
-    """Whether no rival that does without the attribute at prediction is below FERMI anywhere."""
+def dominates(
+    by: Sequence[str], among: Callable[[pd.DataFrame], pd.DataFrame] = lambda records: records
+) -> Callable[[pd.DataFrame], Verdict]:
+    """Whether no rival that does without the attribute at prediction is below FERMI anywhere among some records."""
 
     def judge(records: pd.DataFrame) -> Verdict:
         found = []
-        for values, some in records.groupby(list(by), dropna=False, sort=False):
+        for values, some in among(records).groupby(list(by), dropna=False, sort=False):
             where = ", ".join(named(name, value) for name, value in zip(by, values, strict=True))
             found.append(compare(some).assign(where=where))
         outcomes = pd.concat(found)

@@ -17,7 +17,7 @@ from fermi.cli import main
 from fermi.contingency import Contingency
 from fermi.experiments import Figure, _runner, _tabular, fig1, fig2, fig3, fig8, fig10, table1
 from fermi.experiments._claims import Claim, untestable, verdicts
-from fermi.experiments._curves import tables
+from fermi.experiments._curves import Panels, tables
 from fermi.experiments._frontier import (
     OVERLAP,
     area,
@@ -375,6 +375,17 @@ def test_figures_3_and_8_judge_what_is_lost() -> None:
     assert fig8.all_lose(runs("forced", 0.05))[0] == "did not hold"  # FERMI loses nothing
     some = runs("forced", 0.05)
     assert fig8.all_lose(some[some["method"] != "fermi"])[0] == "held"
+
+
+def test_what_is_missing_is_one_panel() -> None:
+    from matplotlib.figure import Figure as Canvas
+
+    clean, spoilt = (records(0.02, splits=1).assign(missing=share) for share in (np.nan, 0.9))
+    canvas = Canvas()
+    Panels("blind", "missing").draw(pd.concat([clean, spoilt]), canvas)
+    assert [axes.get_title().splitlines()[0] for axes in canvas.axes] == [
+        "groups as they are", "90% of the groups missing",
+    ]  # fmt: skip
 
 
 def test_figure_2_judges_batch_4_and_batch_1() -> None:

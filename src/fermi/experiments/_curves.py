@@ -42,7 +42,8 @@ class Panels:
 
     def draw(self, records: pd.DataFrame, canvas: Any) -> None:
         """Test error against test violation, labels with labels; mean over splits and seeds at each strength."""
-        downs, acrosses = (list(dict.fromkeys(records[name])) for name in (self.down, self.across))
+        # Not through a set or dict, in which every missing value is another one.
+        downs, acrosses = (records[name].drop_duplicates().tolist() for name in (self.down, self.across))
         canvas.set_size_inches(4.6 * len(acrosses), 3.9 * len(downs) + 0.8)
         axes = canvas.subplots(len(downs), len(acrosses), squeeze=False)
         legend: dict[str, Any] = {}

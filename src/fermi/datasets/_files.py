@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import os
 import shutil
-import sys
 import tempfile
 import urllib.request
 import zlib
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError
 
+from fermi._cache import cache_folder
 from fermi.errors import DataError
 
 _TIMEOUT = 30.0  # seconds without a byte
@@ -79,7 +79,7 @@ class RemoteFile:
 
 def home(data_home: str | Path | None = None) -> Path:
     """The data folder: the argument, else ``$FERMI_DATA``, else a folder in the user's cache."""
-    chosen = data_home or os.environ.get("FERMI_DATA") or _cache_folder()
+    chosen = data_home or os.environ.get("FERMI_DATA") or cache_folder()
     try:
         folder = Path(chosen).expanduser()
         wrong = folder.exists() and not folder.is_dir()
@@ -88,14 +88,6 @@ def home(data_home: str | Path | None = None) -> Path:
     if wrong:
         raise DataError(f"The data folder {folder} is not a folder: set FERMI_DATA or `data_home` to one.")
     return folder
-
-
-def _cache_folder() -> str:
-    if sys.platform == "win32":
-        return f"{os.environ.get('LOCALAPPDATA', '~')}/fermi"
-    if sys.platform == "darwin":
-        return "~/Library/Caches/fermi"
-    return f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/fermi"
 
 
 def _copy(response: HTTPResponse, out: IO[bytes], name: str) -> None:

@@ -1,0 +1,99 @@
+// Sections on groups: rates, confusion, calibration.
+
+function fillOutcomes(id, wrapper, classes, chosen) {
+  byId(wrapper).hidden = classes.length < 3;
+  const options = () => classes.map((name) => make("option", { value: name }, name));
+  if (byId(id).options.length !== classes.length) fill(id, ...options());
+  byId(id).value = chosen;
+}
+
+const QUANTITIES = [
+  [(name) => `Predicted “${name}”`, (group, name) => new Map(group.rates).get(name)],
+  [() => "Error", (group) => group.error],
+  [(name) => `True positive rate of “${name}”`, (group, name) => new Map(group.tpr).get(name)],
+  [(name) => `False positive rate of “${name}”`, (group, name) => new Map(group.fpr).get(name)],
+];
+
+function groupPanel(panel, audit, reference, title, of) {
+  panel.hidden = !audit.groups.some((group) => isNumber(value(of(group))));
+  if (panel.hidden) return;
+  const rows = audit.groups.map((group) => {
+    const [x, low, high] = of(group) ?? [];
+    const before = reference?.groups.find((other) => other.group === group.group);
+    const words = `${group.group}\n${title} ${inWords(of(group), percent)}\n${some(group.rows, "row")}`;
+    return { group: group.group, x, low, high, before: before ? value(of(before)) : null, words };
+  });
+  const audits = models.flatMap((model) => [...model.splits.values()]);
+  const everywhere = audits.flatMap((each) => each.groups.flatMap((group) => (of(group) ?? []).slice(0, 3)));
+  const labelLimit = panel.clientWidth > 420 ? 180 : 120;
+  const spec = groupSpec({ groups: rows.map((row) => row.group), xDomain: domainOf(everywhere), labelLimit });
+  const told = rows.map((row) => `${row.group} ${percent(row.x)}`).join(", ");
+  panel.querySelector("h3").textContent = title;
+  draw(panel.querySelector(".chart"), spec, rows, `${title} by group: ${told}.`);
+}
+
+function showGroups() {
+  const model = models[state.model];
+  const audit = auditOf(model);
+  if (hideSection("groups-section", !audit.groups.length)) return;
+  const reference = referenceOf(model) && auditOf(referenceOf(model));
+  fillOutcomes("outcome", "outcome-choice", audit.classes, state.outcome);
+  fill(
+    "groups-words",
+    `Dots are rates on the ${state.split} rows, lines their ${confidenceOf(audit)} intervals.`,
+    isSingle ? "" : " Scales are the same for every model, so that a move is a change.",
+  );
+  byId("group-key").hidden = !reference;
+  QUANTITIES.forEach(([title, of], i) => {
+    const panel = byId("group-panels").children[i];
+    groupPanel(panel, audit, reference, title(state.outcome), (group) => of(group, state.outcome));
+  });
+  fill("groups-table", groupsTable(audit, state.outcome));
+}
+
+function showConfusion() {
+  const audit = auditOf(models[state.model]);
+  if (hideSection("confusion-section", !audit.groups.some((group) => group.confusion.length))) return;
+  fill("confusion", ...audit.groups.map((group) => confusionTable(group, audit.classes)));
+}
+
+function calibrationRows(group, bins) {
+  const rows = bins.map(({ predicted, observed, rows }) => {
+    const [y, low, high] = observed;
+    const seen = `observed ${inWords(observed, percent)}`;
+    const lines = [group.group, `predicted ${percent(predicted)}`, seen, some(rows, "row")];
+    return { predicted, observed: y, low, high, words: lines.join("\n") };
+  });
+  return rows.filter((row) => isNumber(row.observed));
+}
+
+function calibrationLine(group, bin) {
+  const cells = [textCell(count(bin.rows)), textCell(percent(bin.predicted)), estimateCell(bin.observed, percent)];
+  return make("tr", {}, rowHead(group.group), ...cells);
+}
+
+function showCalibration() {
+  const groups = auditOf(models[state.model]).groups.filter((group) => group.calibration.length);
+  if (hideSection("calibration-section", !groups.length)) return;
+  const classes = [...new Set(groups.flatMap((group) => group.calibration.map((bin) => bin.outcome)))];
+  const outcome = classes.includes(state.outcome) ? state.outcome : classes.at(-1);
+  fillOutcomes("calibration-outcome", "calibration-choice", classes, outcome);
+  fill(
+    "calibration-words",
+    `How often “${outcome}” occurs among rows that were given a probability for it. ` +
+      "On the dashed line the two agree; above it, the class occurs more often than predicted.",
+  );
+  const panels = byId("calibration");
+  const titles = groups.map((group) => group.group);
+  const present = [...panels.querySelectorAll("h3")].map((head) => head.textContent);
+  if (JSON.stringify(titles) !== JSON.stringify(present)) fillFigures("calibration", titles);
+  const lines = groups.flatMap((group, i) => {
+    const bins = group.calibration.filter((bin) => bin.outcome === outcome);
+    const rows = calibrationRows(group, bins);
+    const words = `Observed against predicted share of ${outcome} in ${group.group}, ${rows.length} ranges.`;
+    draw(panels.children[i].querySelector(".chart"), calibrationSpec(), rows, words);
+    return bins.map((bin) => calibrationLine(group, bin));
+  });
+  const heads = ["Group", "Rows", "Predicted", "Observed"];
+  fill("calibration-table", table(`Calibration for “${outcome}”`, heads, lines));
+}

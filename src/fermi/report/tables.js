@@ -1,0 +1,164 @@
+// Tables and lists, made of text nodes only.
+
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, content] of Object.entries(attributes)) if (content !== null) element.setAttribute(name, content);
+  element.append(...children.filter((child) => child !== null && child !== ""));
+  return element;
+}
+
+const byId = (id) => document.getElementById(id);
+const fill = (id, ...children) => byId(id).replaceChildren(...children);
+
+// A figure with a heading and room for a chart, for each title.
+function fillFigures(id, titles) {
+  fill(id, ...titles.map((title) => make("figure", {}, make("h3", {}, title), make("div", { class: "chart" }))));
+}
+
+function hideSection(id, hidden) {
+  byId(id).hidden = hidden;
+  return hidden;
+}
+
+// A cell with an estimate: the value, under it the interval, under that the note.
+function estimateCell(estimate, format, attributes = {}) {
+  const range = interval(estimate, format);
+  return make(
+    "td",
+    attributes,
+    format(value(estimate)),
+    range ? make("span", { class: "interval" }, range) : null,
+    note(estimate) ? make("span", { class: "why" }, note(estimate)) : null,
+  );
+}
+
+const textCell = (text) => make("td", {}, text);
+const rowHead = (text, ...more) => make("th", { scope: "row" }, text, ...more);
+
+function table(caption, heads, rows, attributes = {}) {
+  const head = make("tr", {}, ...heads.map((text, i) => make("th", { scope: "col", class: i ? null : "text" }, text)));
+  return make("table", attributes, make("caption", {}, caption), make("thead", {}, head), make("tbody", {}, ...rows));
+}
+
+// Columns of numbers as they are, such as a history.
+function columnsTable(caption, columns) {
+  const heads = [...columns.keys()].map((name) =>
+    name === "lam" ? record.strength : capital(name.replaceAll("_", " ")),
+  );
+  const values = [...columns.values()];
+  const rows = values[0].map((_, i) => make("tr", {}, ...values.map((column) => textCell(digits(column[i])))));
+  return table(caption, heads, rows);
+}
+
+function groupsTable(audit, outcome) {
+  const rate = (pairs) => new Map(pairs).get(outcome);
+  const shown = [
+    [`Predicted “${outcome}”`, (group) => rate(group.rates)],
+    ["Error", (group) => group.error],
+    [`TPR of “${outcome}”`, (group) => rate(group.tpr)],
+    [`FPR of “${outcome}”`, (group) => rate(group.fpr)],
+  ].filter(([, of]) => audit.groups.some((group) => of(group)));
+  const rows = audit.groups.map((group) =>
+    make(
+      "tr",
+      {},
+      rowHead(group.group, group.note ? make("span", { class: "what" }, group.note) : null),
+      textCell(count(group.rows)),
+      ...shown.map(([, of]) => estimateCell(of(group), percent)),
+    ),
+  );
+  return table(
+    `Rates by group, with ${percent(audit.confidence).replace(".0", "")} intervals`,
+    ["Group", "Rows", ...shown.map(([name]) => name)],
+    rows,
+  );
+}
+
+function confusionTable(group, classes) {
+  if (!group.confusion.length) {
+    return make(
+      "figure",
+      { class: "confusion" },
+      make("h3", {}, group.group),
+      make("p", {}, `${DASH} ${group.note || "not given"}`),
+    );
+  }
+  const rows = group.confusion.map((line, i) => {
+    const total = line.reduce((sum, cell) => sum + cell, 0);
+    const cells = line.map((cell) => {
+      const share = total > 0 ? cell / total : null;
+      const made = make("td", {}, percent(share), make("span", { class: "interval" }, count(cell)));
+      made.style.setProperty("--share", share ?? 0);
+      return made;
+    });
+    return make("tr", {}, rowHead(classes[i]), ...cells);
+  });
+  const made = table(`${count(group.rows)} rows; true class by line`, ["True \\ predicted", ...classes], rows);
+  return make(
+    "figure",
+    { class: "confusion" },
+    make("h3", {}, group.group),
+    make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": `Confusion of ${group.group}` }, made),
+  );
+}
+
+const sameMeasure = (measure) => (other) => other.name === measure.name && other.soft === measure.soft;
+
+// All that was measured, one column per split: errors, then measures of labels, then of probabilities.
+function measuresTable(audits, shown) {
+  const splits = [...audits.keys()];
+  const all = [...audits.values()];
+  const line = (name, what, of, format) =>
+    make(
+      "tr",
+      {},
+      rowHead(name, what ? make("span", { class: "what" }, what) : null),
+      ...splits.map((split, i) =>
+        estimateCell(of(all[i]), format, { class: split === shown && splits.length > 1 ? "chosen" : null }),
+      ),
+      make("td", { class: "text" }),
+    );
+  const single = (x) => (isNumber(x) ? [x, null, null] : null);
+  const part = (title, rows) =>
+    make(
+      "tbody",
+      { class: "part" },
+      make("tr", {}, make("th", { scope: "rowgroup", class: "part", colspan: splits.length + 2 }, title)),
+      ...rows,
+    );
+  const overall = [
+    line("Rows", "", (a) => single(a.rows), count),
+    line("Rows of unknown group", "in no group’s figures", (a) => single(a.unknown), count),
+    line("Error", "of labels (hard)", (a) => a.error, percent),
+    line("Expected error", "of labels drawn from the probabilities (soft)", (a) => single(a.error_soft), percent),
+    line("ERMI, bias-corrected", "the plug-in value less what chance alone gives", (a) => a.corrected_ermi, number),
+    line("Permutation p-value", "how often chance alone gives as large an ERMI", (a) => single(a.p_value), pValue),
+  ].filter((row) => [...row.querySelectorAll("td")].some((cell) => cell.textContent && cell.textContent !== DASH));
+  const ofKind = (soft) =>
+    all[0].measures
+      .filter((measure) => measure.soft === soft)
+      .map((measure) => {
+        const row = line(
+          measureName(measure.name),
+          (MEASURES.get(measure.name) ?? [])[1],
+          (a) => a.measures.find(sameMeasure(measure))?.estimate,
+          number,
+        );
+        row.lastChild.append(audits.get(shown).measures.find(sameMeasure(measure))?.bound ?? "");
+        return row;
+      });
+  const [hard, soft] = [ofKind(false), ofKind(true)];
+  const made = table("Measures by split, with intervals", ["", ...splits.map(capital), "Bound"], []);
+  made.querySelectorAll("thead th").forEach((head, i) => {
+    if (splits[i - 1] === shown && splits.length > 1) head.classList.add("chosen");
+    if (i === splits.length + 1) head.classList.add("text");
+  });
+  made
+    .querySelector("tbody")
+    .replaceWith(
+      part("All rows", overall),
+      hard.length ? part("Hard: of the predicted labels", hard) : "",
+      soft.length ? part("Soft: of labels drawn from the predicted probabilities", soft) : "",
+    );
+  return made;
+}

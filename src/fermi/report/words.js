@@ -1,0 +1,127 @@
+// Numbers and names in words. An estimate is [value, low, high, note]; null stands for what could not be estimated.
+
+const DASH = "–";
+
+const MEASURES = new Map([
+  ["parity_difference", ["Parity difference", "largest minus smallest group rate, worst class and condition"]],
+  ["parity_ratio", ["Parity ratio", "smallest over largest group rate, worst class and condition; 1 means parity"]],
+  ["ermi", ["ERMI", "χ²-divergence of group and prediction from independence; what training penalises"]],
+  ["mutual_information", ["Mutual information", "Shannon’s, in nats"]],
+  ["renyi_mutual_information", ["Rényi mutual information", "of order 2, in nats"]],
+  ["renyi_correlation", ["Rényi correlation", "largest correlation of any scores of group and prediction"]],
+  ["pearson_correlation", ["Pearson correlation", "of the numbers of group and class; depends on their order"]],
+  ["lq_violation", ["Lq violation", "distance of the joint law from independence"]],
+  ["linf_violation", ["L∞ violation", "largest distance of a group’s rate from the overall rate"]],
+]);
+
+const NOTIONS = new Map([
+  ["demographic_parity", "demographic parity: the prediction should not depend on the group"],
+  [
+    "equalized_odds",
+    "equalized odds: among rows of the same true class, the prediction should not depend on the group",
+  ],
+  [
+    "equal_opportunity",
+    "equal opportunity: among rows of an advantaged true class, the prediction should not depend on the group",
+  ],
+  [
+    "conditional_parity",
+    "conditional parity: among rows of the same condition, the prediction should not depend on the group",
+  ],
+]);
+
+const counted = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+
+const isNumber = (x) => typeof x === "number" && Number.isFinite(x);
+// Three decimals, and two digits of what is smaller.
+function number(x) {
+  if (!isNumber(x)) return DASH;
+  if (x === 0 || Math.abs(x) >= 0.001) return x.toFixed(3);
+  return Math.abs(x) >= 1e-5 ? x.toPrecision(2) : x.toExponential(1);
+}
+const percent = (x) => (isNumber(x) ? `${(100 * x).toFixed(1)}%` : DASH);
+const count = (x) => (isNumber(x) ? counted.format(x) : DASH);
+const short = (x) => (isNumber(x) ? String(Number(x.toPrecision(3))) : DASH);
+const digits = (x) => (isNumber(x) ? String(Number(x.toPrecision(5))) : DASH);
+const pValue = (p) => (!isNumber(p) ? DASH : p < 0.001 ? "< 0.001" : p.toFixed(3));
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+const some = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+
+// "[14.8, 15.6]": the unit stands behind the value already.
+function interval(estimate, format) {
+  if (!estimate || !isNumber(estimate[1]) || !isNumber(estimate[2])) return "";
+  return `[${[estimate[1], estimate[2]].map((x) => format(x).replace("%", "")).join(", ")}]`;
+}
+
+const value = (estimate) => (estimate ? estimate[0] : null);
+const note = (estimate) => (estimate && estimate[3]) || "";
+function inWords(estimate, format) {
+  return [format(value(estimate)), interval(estimate, format)].filter(Boolean).join(" ");
+}
+
+function measureName(name) {
+  return MEASURES.has(name) ? MEASURES.get(name)[0] : capital(name.replaceAll("_", " "));
+}
+
+const kindName = (soft) => (soft ? "soft" : "hard");
+
+function notionInWords(notion) {
+  const key = [...NOTIONS.keys()].find((name) => notion.startsWith(name));
+  if (!key) return notion;
+  return notion === key ? NOTIONS.get(key) : `${NOTIONS.get(key)} (${notion})`;
+}
+
+// The group rates that the notion is about, for a sentence on who gets what.
+function notionRates(audit) {
+  const wanted = audit.classes.at(-1);
+  if (audit.notion.startsWith("equal")) {
+    return {
+      of: (group) => new Map(group.tpr).get(wanted),
+      words: `Of the rows that are truly “${wanted}”, that class is predicted for`,
+    };
+  }
+  return { of: (group) => new Map(group.rates).get(wanted), words: `“${wanted}” is predicted for` };
+}
+
+// The groups with the highest and the lowest of these rates.
+function extremes(audit) {
+  const { of, words } = notionRates(audit);
+  const rated = audit.groups.filter((group) => isNumber(value(of(group))));
+  if (rated.length < 2) return null;
+  const ranked = rated.toSorted((a, b) => value(of(b)) - value(of(a)));
+  return { high: ranked[0], low: ranked.at(-1), of, words };
+}
+
+const points = (difference) => `${Math.abs(100 * difference).toFixed(1)} percentage points`;
+
+function errorSentence(error, before, beforeName) {
+  if (!isNumber(value(error))) return "";
+  const now = `Of these rows, ${inWords(error, percent)} are predicted wrongly`;
+  if (!isNumber(value(before))) return `${now}.`;
+  const change = value(error) - value(before);
+  const words = Math.abs(change) < 0.0005 ? "as many" : `${points(change)} ${change > 0 ? "more" : "fewer"}`;
+  return `${now}; with ${beforeName} it is ${inWords(before, percent)}: ${words}.`;
+}
+
+function gapSentence(gap, before, beforeName) {
+  if (!isNumber(value(gap))) return "";
+  const now = `The parity difference of the labels is ${inWords(gap, number)}`;
+  if (!isNumber(value(before))) return `${now}.`;
+  const change = value(gap) - value(before);
+  const share = value(before) > 0 ? ` (${Math.round((100 * Math.abs(change)) / value(before))}%)` : "";
+  const size = `${number(Math.abs(change))} ${change > 0 ? "larger" : "smaller"}${share}`;
+  const words = Math.abs(change) < 0.0005 ? "the same" : size;
+  return `${now}; with ${beforeName} it is ${inWords(before, number)}: ${words}.`;
+}
+
+function ratesSentence(audit, reference, beforeName) {
+  const found = extremes(audit);
+  if (!found) return "";
+  const { high, low, of, words } = found;
+  const rates = [high, low].map((group) => `${inWords(of(group), percent)} of ${group.group}`);
+  const which = audit.groups.length > 2 ? ", the groups with the highest and the lowest rate" : "";
+  const now = `${words} ${rates.join(" and ")}${which}`;
+  const then = [high, low].map(({ group }) => reference?.groups.find((other) => other.group === group));
+  if (!then.every(Boolean)) return `${now}.`;
+  return `${now}; with ${beforeName}, for ${then.map((group) => percent(value(of(group)))).join(" and ")}.`;
+}

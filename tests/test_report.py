@@ -1,0 +1,493 @@
+"""The report, read and used in a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fermi.errors import FermiError
+from fermi.records import AuditRecord, Estimate, ReportRecord
+from fermi.report import _bundle, render, write
+from fermi.report._encode import by_strength, fitted_json, page_json
+from fermi.report._page import inert
+from tests.report_samples import audit_of, report
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the browser is driven with playwright")
+Page = Any  # playwright may be absent
+
+FOUR = ("race=A, sex=Female", "race=A, sex=Male", "race=B, sex=Female", "race=B, sex=Male")
+HOSTILE = "<script>alert(1)</script>"
+SAMPLES: dict[str, Callable[[], ReportRecord]] = {
+    "tradeoff": report,
+    "four groups, three classes": lambda: report(6, FOUR, ("no", "maybe", "yes")),
+    "two models": lambda: report(2, splits=("train", "test")),
+    "one model": lambda: report(1),
+    "audit": lambda: report(1, splits=("test",)),
+}
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+FLAGS += ["--disable-sync", "--no-first-run"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    found = shutil.which("chromium")
+    if found is None:
+        pytest.skip("no chromium on the PATH: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=found, args=FLAGS)
+        yield running
+        running.close()
+
+
+class Opened:
+    """A page in the browser, with all that it said and asked for."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+        page.on("dialog", self.refuse)
+        page.on("request", lambda request: self.asked.append(request.url))
+
+    def refuse(self, dialog: Any) -> None:
+        self.said.append(dialog.message)
+        dialog.dismiss()
+
+    def text(self, selector: str) -> str:
+        return str(self.page.locator(selector).inner_text())
+
+    def chosen(self, model: int) -> None:
+        """Wait until the page shows a model."""
+        playwright.expect(self.page.locator("#slider")).to_have_value(str(model))
+
+    def mark(self, name: str, chart: str = "tradeoff") -> tuple[float, float]:
+        """Where a chart has drawn a model."""
+        box = self.page.locator(f'#{chart} [role="graphics-symbol"][aria-label^="{name}"]').first.bounding_box()
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+Opener = Callable[..., Opened]
+
+
+@pytest.fixture
+def open_page(browser: Any, tmp_path: Path) -> Iterator[Opener]:
+    made: list[Page] = []
+
+    def open_record(record: ReportRecord, width: int = 1200, **options: Any) -> Opened:
+        file = write(record, tmp_path / f"page{len(made)}.html")
+        page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+        made.append(page)
+        opened = Opened(page)
+        page.goto(file.as_uri())
+        page.wait_for_function(
+            "[...document.querySelectorAll('.chart')].every(c => !c.offsetParent || c.querySelector('svg'))"
+        )
+        return opened
+
+    yield open_record
+    for page in made:
+        page.close()
+
+
+@pytest.fixture
+def shots(tmp_path: Path) -> Path:
+    folder = Path(os.environ.get("FERMI_SCREENSHOTS") or tmp_path / "screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def percent(estimate: Estimate) -> str:
+    return f"{100 * estimate.value:.1f}%"
+
+
+def with_interval(estimate: Estimate) -> str:
+    return f"{percent(estimate)} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+
+
+def error(record: ReportRecord, model: int, split: str = "test") -> Estimate:
+    found = audit_of(record, model, split).error
+    assert found is not None
+    return found
+
+
+def gap(record: ReportRecord, model: int, split: str = "test") -> str:
+    return f"{audit_of(record, model, split).measure('parity_difference').value:.3f}"
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_page_is_silent_and_asks_for_nothing(name: str, open_page: Opener, shots: Path) -> None:
+    record = SAMPLES[name]()
+    opened = open_page(record)
+    opened.page.screenshot(path=shots / f"{name}.png", full_page=True)
+    assert opened.said == []
+    assert len(opened.asked) == 1
+    assert opened.text("h1") == opened.page.title() == record.title
+    charts = opened.page.locator(".chart[role=graphics-document]:visible")
+    told = charts.evaluate_all("all => all.map(e => e.ariaLabel)")
+    assert len(told) == opened.page.locator("svg:visible").count() >= 4
+    assert all(told)
+    check_structure(opened)
+    verdicts = r"\b(pass(es|ed)?|fail(s|ed|ure)?|unfair|compliant|acceptable|violates)\b"
+    assert not re.search(verdicts, opened.text("body").lower())
+    assert len(render(record).encode()) < 2_000_000
+
+
+def check_structure(opened: Opened) -> None:
+    """Headings in order, a label on every control, every id once."""
+    heads = opened.page.locator("h1:visible, h2:visible, h3:visible")
+    levels = heads.evaluate_all("all => all.map(e => Number(e.tagName[1]))")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    labels = opened.page.locator("input, select").evaluate_all("all => all.map(e => e.labels[0]?.textContent)")
+    assert all(labels)
+    ids = opened.page.locator("[id]").evaluate_all("all => all.map(e => e.id)")
+    assert len(ids) == len(set(ids))
+    assert opened.page.locator("html").get_attribute("lang") == "en"
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_model_and_split_can_be_shown(name: str, open_page: Opener) -> None:
+    record = SAMPLES[name]()
+    opened = open_page(record)
+    for split in list(record.points[0].splits):
+        if len(record.points[0].splits) > 1:
+            opened.page.get_by_label(split.capitalize(), exact=True).check()
+        for model in range(len(record.points)):
+            opened.page.locator("#slider").evaluate(
+                "(e, v) => {e.value = v; e.dispatchEvent(new Event('input'))}", model
+            )
+            assert with_interval(error(record, model, split)) in opened.text("#words")
+    opened.page.wait_for_timeout(300)
+    assert opened.said == []
+
+
+def test_a_click_chooses_a_model_and_all_follows(open_page: Opener) -> None:
+    record = report(chosen=3)
+    opened = open_page(record)
+    opened.chosen(3)
+    before = {part: opened.text(f"#{part}") for part in ("words", "groups-table", "confusion", "measures")}
+    opened.page.locator("#tradeoff").scroll_into_view_if_needed()
+    opened.page.mouse.click(*opened.mark("λ = 7.02"))
+    opened.chosen(7)
+    assert opened.text("#now") == "λ = 7.02"
+    words = opened.text("#words")
+    assert with_interval(error(record, 7)) in words
+    assert with_interval(error(record, 0)) in words, "the price is told against the model without fairness"
+    assert f"{gap(record, 7)} [" in words
+    assert f"{gap(record, 0)} [" in words
+    group = audit_of(record, 7, "test").groups[0]
+    assert percent(group.rates[">50K"]) in opened.text("#groups-table")
+    assert f"{group.confusion[0][1]:,.0f}" in opened.text("#confusion")
+    for part, text in before.items():
+        assert opened.text(f"#{part}") != text
+    label = opened.page.locator("#tradeoff")
+    playwright.expect(label).to_have_attribute(
+        "aria-label", re.compile(re.escape(f"Chosen: λ = 7.02, error {percent(error(record, 7))}"))
+    )
+    opened.page.locator("#go-back").click()
+    opened.chosen(3)
+    assert opened.text("#words") == before["words"]
+
+
+def test_a_click_on_the_path_chooses_too(open_page: Opener) -> None:
+    opened = open_page(report(chosen=3))
+    opened.page.locator("#path-gap").scroll_into_view_if_needed()
+    opened.page.mouse.click(*opened.mark("λ = 119, test", "path-gap"))
+    opened.chosen(11)
+
+
+def test_the_keyboard_does_the_same(open_page: Opener) -> None:
+    record = report(chosen=3)
+    opened = open_page(record)
+    keyboard = opened.page.keyboard
+    opened.page.locator("#slider").focus()
+    keyboard.press("ArrowRight")
+    opened.chosen(4)
+    assert with_interval(error(record, 4)) in opened.text("#words")
+    assert opened.page.locator("#slider").get_attribute("aria-valuetext") == "λ = 0.838, model 5 of 15"
+    keyboard.press("End")
+    opened.chosen(14)
+    opened.page.locator("#tradeoff").focus()
+    keyboard.press("ArrowLeft")
+    opened.chosen(13)
+    assert opened.page.locator("#tradeoff").evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
+    opened.page.get_by_label("Test", exact=True).focus()
+    keyboard.press("ArrowLeft")
+    assert with_interval(error(record, 13, "validation")) in opened.text("#words")
+
+
+def test_hovering_tells_error_and_violation_with_intervals(open_page: Opener) -> None:
+    record = report()
+    opened = open_page(record)
+    opened.page.locator("#tradeoff").scroll_into_view_if_needed()
+    opened.page.mouse.move(*opened.mark("λ = 7.02"))
+    opened.page.wait_for_function("document.getElementById('tip').style.visibility == 'visible'")
+    tip = opened.text("#tip")
+    assert tip.startswith("λ = 7.02")
+    assert with_interval(error(record, 7)) in tip
+    assert f"{gap(record, 7)} [" in tip
+
+
+def test_measure_and_class_can_be_changed(open_page: Opener) -> None:
+    record = SAMPLES["four groups, three classes"]()
+    opened = open_page(record)
+    opened.page.locator("#measure").select_option(label="ERMI (soft)")
+    opened.page.locator("#tradeoff").get_by_text("ERMI (soft)").wait_for()
+    opened.page.locator("#outcome").select_option("maybe")
+    rates = audit_of(record, record.chosen, "test").groups[0].rates
+    assert percent(rates["maybe"]) in opened.text("#groups-table")
+    opened.page.locator("#group-panels").get_by_text("True positive rate of “maybe”").wait_for()
+    assert opened.said == []
+
+
+def test_no_fairness_at_all_is_on_every_axis(open_page: Opener) -> None:
+    opened = open_page(report())
+    for chart in ("path-error", "path-gap", "search"):
+        axis = opened.page.locator(f"#{chart} .role-axis-label text").all_text_contents()
+        assert "0" in axis
+    marks = opened.page.locator("#tradeoff [aria-roledescription=point]").evaluate_all(
+        "all => all.map(e => e.ariaLabel)"
+    )
+    assert len(marks) == 15
+    assert any(mark.startswith("λ = 0\n") for mark in marks)
+
+
+def test_names_from_the_data_are_text(open_page: Opener) -> None:
+    record = report(
+        3, (f"{HOSTILE}=a", "\u2028]]><img src=x onerror=alert(2)>"), (HOSTILE, "&amp;"), title=HOSTILE, column=HOSTILE
+    )
+    hostile = replace(record, facts={HOSTILE: HOSTILE}, notes=(HOSTILE,), reason=HOSTILE, strength=HOSTILE)
+    opened = open_page(hostile)
+    assert opened.page.title() == opened.text("h1") == HOSTILE
+    for part in ("facts", "notes", "words", "groups-table", "confusion", "group-panels", "path-title"):
+        assert HOSTILE in opened.text(f"#{part}"), part
+    assert "&amp;" in opened.text("#confusion")
+    opened.page.locator("#path-gap").scroll_into_view_if_needed()
+    opened.page.mouse.move(*opened.mark(HOSTILE, "path-gap"))
+    opened.page.wait_for_function("document.getElementById('tip').style.visibility == 'visible'")
+    assert HOSTILE in opened.text("#tip")
+    assert opened.page.locator("script").count() == 3
+    assert opened.page.locator("img").count() == 0
+    assert opened.said == []
+
+
+def test_the_browser_runs_no_other_script(open_page: Opener) -> None:
+    opened = open_page(report(1))
+    opened.page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))"
+    )
+    assert opened.page.evaluate("window.ran") is None
+    assert "Content Security Policy" in " ".join(opened.said)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_phone_needs_no_sideways_scrolling(name: str, open_page: Opener, shots: Path) -> None:
+    opened = open_page(SAMPLES[name](), width=390, has_touch=True, is_mobile=True)
+    opened.page.screenshot(path=shots / f"{name}, phone.png", full_page=True)
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert (
+        opened.page.locator("svg:visible").evaluate_all(
+            "all => Math.max(...all.map(e => e.getBoundingClientRect().right))"
+        )
+        <= 390
+    )
+
+
+def luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_is_readable_in_light_and_dark(scheme: str, open_page: Opener, shots: Path) -> None:
+    opened = open_page(report(), color_scheme=scheme)
+    opened.page.screenshot(path=shots / f"{scheme}.png", full_page=True)
+    paper = luminance(opened.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert (paper < 0.1) == (scheme == "dark")
+    parts = ["p", "dt", "td", ".interval", "label", "button", "summary"]
+    inks = opened.page.evaluate("parts => parts.map(s => getComputedStyle(document.querySelector(s)).color)", parts)
+    inks += opened.page.locator("svg text").evaluate_all("all => all.map(e => getComputedStyle(e).fill)")
+    for ink in map(luminance, set(inks)):
+        assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) >= 4.5
+
+
+def test_a_change_of_scheme_reaches_the_charts(open_page: Opener) -> None:
+    opened = open_page(report(2), color_scheme="light")
+    of_text = "getComputedStyle(document.querySelector('#tradeoff svg text')).fill"
+    light = opened.page.evaluate(of_text)
+    opened.page.emulate_media(color_scheme="dark")
+    assert opened.page.evaluate(of_text) != light
+
+
+def test_paper_has_every_section_and_table(open_page: Opener, shots: Path) -> None:
+    opened = open_page(report(), color_scheme="dark", width=700)
+    opened.page.emulate_media(media="print")
+    opened.page.screenshot(path=shots / "print.png", full_page=True)
+    assert opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    sections = opened.page.locator("main > section")
+    assert all(sections.nth(i).is_visible() for i in range(sections.count()))
+    assert opened.text("#now") == "λ = 119"
+    opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert opened.page.locator("#tradeoff-table").is_visible()
+    assert opened.page.locator("#path-table").is_visible()
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 700
+    opened.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert opened.page.locator("details[open]").count() == 0
+    opened.page.pdf(path=shots / "print.pdf", format="A4")
+
+
+def test_what_could_not_be_estimated_says_why(open_page: Opener) -> None:
+    def spoil(audit: AuditRecord) -> AuditRecord:
+        small = replace(
+            audit.groups[1],
+            error=Estimate(float("nan"), note="withheld: fewer than 10 rows"),
+            tpr={">50K": Estimate(float("nan"), note="no row of this class")},
+            confusion=(),
+            note="only 7 rows",
+        )
+        return replace(audit, groups=(audit.groups[0], small), error=Estimate(float("nan"), note="no true labels"))
+
+    record = report(2)
+    points = tuple(replace(p, splits={s: spoil(a) for s, a in p.splits.items()}) for p in record.points)
+    opened = open_page(replace(record, points=points))
+    table = opened.text("#groups-table")
+    assert "–\nwithheld: fewer than 10 rows" in table
+    assert "–\nno row of this class" in table
+    assert "– only 7 rows" in opened.text("#confusion")
+    assert "sex=Male: only 7 rows" in opened.text("#notes")
+    assert "no true labels" in opened.text("#figures")
+    assert "NaN" not in opened.text("body")
+    assert "sex=Male" in opened.text("#group-panels"), "a group without a rate keeps its place"
+    assert opened.said == []
+
+
+def test_an_audit_without_true_labels(open_page: Opener) -> None:
+    record = report(1, splits=("test",))
+    found = audit_of(record, 0, "test")
+    groups = tuple(replace(g, error=None, tpr={}, fpr={}, confusion=(), calibration=()) for g in found.groups)
+    bare = replace(found, groups=groups, error=None, error_soft=None, corrected_ermi=None, p_value=None)
+    opened = open_page(replace(record, facts={}, points=(replace(record.points[0], splits={"test": bare}),)))
+    assert opened.text(".kicker") == "Audit of predictions"
+    hidden = (
+        "controls",
+        "facts-section",
+        "tradeoff-section",
+        "path-section",
+        "confusion-section",
+        "calibration-section",
+    )
+    assert not any(opened.page.locator(f"#{part}").is_visible() for part in hidden)
+    assert opened.page.locator("#group-panels svg").count() == 1
+    assert opened.said == []
+
+
+class Tags(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.found.append(tag)
+
+
+def test_only_the_page_s_own_scripts_are_elements() -> None:
+    plain, hostile = Tags(render(report(1))), Tags(render(report(1, title=HOSTILE, column="<b>")))
+    assert plain.found == hostile.found
+    assert plain.found.count("script") == 3
+
+
+def test_a_script_cannot_end_its_element() -> None:
+    assert not re.search(r"</?script|<!--", inert("'</SCRIPT>' + '<!--' + \"<script>\""), re.IGNORECASE)
+
+
+def test_json_says_the_same_without_markup() -> None:
+    value = {"a": "</script><!-- & \u2028\u2029 λ", "b": [1, None, "\ud800"]}
+    text = page_json(value)
+    assert json.loads(text) == value
+    assert text.isascii()
+    assert not set("<>&") & set(text)
+
+
+def test_models_are_in_the_order_of_their_strength() -> None:
+    record = report(3, chosen=2)
+    turned = by_strength(replace(record, points=record.points[::-1], chosen=0))
+    assert [point.lam for point in turned.points] == [point.lam for point in record.points]
+    assert turned.chosen == 2
+
+
+def test_a_long_history_keeps_its_ends() -> None:
+    record = report(2)
+    history = [{"step": float(i), "objective": 1 / (1 + i)} for i in range(10_000)]
+    long = replace(record, points=tuple(replace(point, history=history) for point in record.points))
+    steps = dict(json.loads(fitted_json(long, 10**9))["points"][0]["history"])["step"]
+    assert (steps[0], steps[-1]) == (0, 9999)
+    assert len(steps) <= 150
+
+
+def test_many_groups_and_classes_stay_small(open_page: Opener) -> None:
+    record = report(15, [f"place={i}" for i in range(40)], [f"class {i}" for i in range(8)])
+    assert len(fitted_json(record, 10**9)) > 2_000_000
+    assert len(render(record).encode()) < 2_000_000
+    opened = open_page(record)
+    assert "To keep this page small" in opened.text("#notes")
+    opened.page.locator("#slider").focus()
+    opened.page.keyboard.press("Home")
+    opened.chosen(0)
+    opened.page.wait_for_timeout(300)
+    assert opened.said == []
+
+
+def test_a_record_that_cannot_be_drawn(tmp_path: Path) -> None:
+    record = report(2)
+    apart = (record.points[0], replace(record.points[1], splits={"other": audit_of(record, 1, "test")}))
+    for wrong, words in [
+        (replace(record, points=()), "`record` has no model; expected at least one"),
+        (replace(record, chosen=2), "`record` chooses model 2; expected one from 0 to 1"),
+        (replace(record, points=apart), "`record` has no split that all its models share; expected at least one"),
+    ]:
+        file = tmp_path / "report.html"
+        file.write_text("older")
+        with pytest.raises(FermiError, match=re.escape(words)):
+            write(wrong, file)
+        assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+        assert file.read_text() == "older"
+
+
+def test_a_page_replaces_an_older_one(tmp_path: Path) -> None:
+    file = tmp_path / "new folder" / "report.html"
+    for record in (report(2), report(1)):
+        assert write(record, str(file)) == file
+        assert file.read_text(encoding="utf-8") == render(record)
+    assert [path.name for path in file.parent.iterdir()] == ["report.html"]
+
+
+def test_the_charting_library_is_bundled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vl_convert = pytest.importorskip("vl_convert")
+    calls = []
+
+    def bundle(snippet: str) -> str:
+        calls.append(snippet)
+        return "the bundle"
+
+    monkeypatch.setattr(vl_convert, "javascript_bundle", bundle)
+    monkeypatch.setattr(_bundle, "_folder", lambda: tmp_path / "cache")
+    assert [_bundle.charting_script.__wrapped__() for _ in range(3)] == ["the bundle"] * 3
+    assert len(calls) == 1
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(_bundle, "_folder", lambda: tmp_path / "file")
+    assert _bundle.charting_script.__wrapped__() == "the bundle", "a cache that cannot be written is done without"

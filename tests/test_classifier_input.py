@@ -142,3 +142,17 @@ def test_rows_held_out_must_be_about_the_same_columns() -> None:
         model.fit(X, y, sensitive_features={"sex": s, "race": s}, eval_set=(X, y, {"sex": s}))
     with pytest.raises(fermi.FermiError, match="`eval_set` comes with a notion whose column is about other rows"):
         FermiClassifier(fermi.ConditionalParity(s)).fit(X, y, sensitive_features=s, eval_set=(X, y, s))
+
+
+def test_a_column_of_the_notion_is_not_looked_up_by_labels_that_two_rows_share() -> None:
+    rng = np.random.default_rng(0)
+    X, s = pd.DataFrame(rng.standard_normal((80, 2))), rng.integers(0, 2, 80)
+    y = (X[0] > 0).astype(int)
+    notion = fermi.ConditionalParity(pd.Series(np.tile(["u", "v"], 60)))  # of 120 rows, 80 to train on
+    held_out = X[:40], y[:40], s[:40]
+    with pytest.raises(fermi.FermiError, match="`eval_set` has index labels of training rows"):
+        FermiClassifier(notion).fit(X, y, sensitive_features=s, eval_set=held_out)
+    others = pd.RangeIndex(80, 120)
+    FermiClassifier(notion, lam=0.1).fit(
+        X, y, sensitive_features=s, eval_set=(X[:40].set_axis(others), y[:40].set_axis(others), s[:40])
+    )

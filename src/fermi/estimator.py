@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fermi import advice
 from fermi._kernels import Floats
+from fermi.columns import row_index
 from fermi.errors import bad_argument, listed
 from fermi.features import known_target, read_features, read_target, unchanged_on_error
 from fermi.problem import Problem, Source, read_problem, refuse_other_rows
@@ -65,7 +66,7 @@ class FairEstimator(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         settings = self._settings()
         with unchanged_on_error(self):
             problem, classes = self._read(X, y, sensitive_features, sample_weight, settings)
-            held_out = None if eval_set is None else self._read_held_out(eval_set, problem, classes, settings)
+            held_out = None if eval_set is None else self._read_held_out(eval_set, X, problem, classes, settings)
             if not problem.attributes:
                 advice.plain_model()
             advice.small_groups(problem)
@@ -141,7 +142,9 @@ class FairEstimator(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         )
         return problem, classes
 
-    def _read_held_out(self, eval_set: Any, problem: Problem, classes: NDArray[Any], settings: Common) -> Problem:
+    def _read_held_out(
+        self, eval_set: Any, training: Any, problem: Problem, classes: NDArray[Any], settings: Common
+    ) -> Problem:
         """The rows of `eval_set`, coded."""
         if not isinstance(eval_set, tuple | list) or len(eval_set) != 3:
             raise bad_argument("eval_set", "is no triple", "(X, y, sensitive_features)")
@@ -151,7 +154,7 @@ class FairEstimator(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         matrix, labels = self._features(X, y, settings, reset=False)
         target = known_target(labels, classes.tolist(), "eval_set")
         source = Source(X, y, sensitive_features, None)
-        refuse_other_rows(settings.fairness, source, "eval_set")
+        refuse_other_rows(settings.fairness, source, row_index(training), "eval_set")
         held_out = read_problem(
             source, matrix, labels, target, classes.tolist(), None, settings.fairness, settings.attributes
         )

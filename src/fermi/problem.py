@@ -200,8 +200,8 @@ def read_problem(
     )
 
 
-def refuse_other_rows(notion: Notion, source: Source, argument: str) -> None:
-    """A notion with a column of its own is about rows that may not be these."""
+def refuse_other_rows(notion: Notion, source: Source, training: Any, argument: str) -> None:
+    """A notion with a column of its own finds rows by their labels: it must have these, apart from training's."""
     if notion.column is None:
         return
     own, found = row_index(notion.column), row_index(source.X)
@@ -210,6 +210,10 @@ def refuse_other_rows(notion: Notion, source: Source, argument: str) -> None:
             argument, f"comes with a notion whose column is about other rows ({notion.name!r})",
             "a pandas column whose index has the rows of both, or none",
         )  # fmt: skip
+    if training is not None and found.isin(training).any():
+        raise bad_argument(
+            argument, f"has index labels of training rows, and {notion.name!r} finds its rows by them", "others"
+        )
 
 
 def class_weights(class_weight: Any, classes: Sequence[Any], target: Ints, weight: Floats) -> Floats:

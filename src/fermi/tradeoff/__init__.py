@@ -1,0 +1,8 @@
+"""The price of fairness: error against violation along λ, or along the strength of any other method."""
+
+from __future__ import annotations
+
+from fermi.tradeoff._curve import TradeoffCurve
+from fermi.tradeoff._run import tradeoff_curve
+
+__all__ = ["TradeoffCurve", "tradeoff_curve"]

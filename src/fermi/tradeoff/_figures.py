@@ -1,0 +1,69 @@
+"""What the frame of a curve says of one model on some rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from fermi._kernels import Floats, Ints
+from fermi.contingency import Contingency
+from fermi.measures import ermi, linf_violation, parity_difference
+from fermi.problem import Problem
+from fermi.search import standard_error
+
+
+class Predicted(NamedTuple):
+    """The code of each row's label, and the probability of each class where the method has them."""
+
+    labels: Ints
+    F: Floats | None
+
+
+def figures(rows: Problem, predicted: Predicted) -> dict[str, float]:
+    """Error and violations; of several attributes, the worst one's."""
+    hard = [_hard(rows, codes, len(labels), predicted.labels) for labels, codes in rows.attributes]
+    F = predicted.F
+    soft = [] if F is None else [_soft(rows, codes, len(labels), F) for labels, codes in rows.attributes]
+    gaps = [(parity_difference(Contingency(t)), standard_error(t, t)) for t in hard if t.any()]
+    gap, noise = max(gaps, default=(math.nan, math.nan))
+    n = len(rows.target)
+    return {
+        "rows": n,
+        "error": float(np.mean(predicted.labels != rows.target)),
+        "error_soft": math.nan if F is None else float(np.mean(1.0 - F[np.arange(n), rows.target])),
+        "ermi": _worst(ermi, soft),
+        "ermi_hard": _worst(ermi, hard),
+        "violation": gap,
+        "violation_soft": _worst(parity_difference, soft),
+        "standard_error": noise,
+        "linf": _worst(linf_violation, hard),
+        "linf_soft": _worst(linf_violation, soft),
+        "constant": bool((predicted.labels == predicted.labels[0]).all()),
+    }
+
+
+def _worst(measure: Callable[[Contingency], float], tables: list[Floats]) -> float:
+    """NaN where no row counts."""
+    return max((float(measure(Contingency(table))) for table in tables if table.any()), default=math.nan)
+
+
+def _hard(rows: Problem, groups: Ints, k: int, labels: Ints) -> Floats:
+    """How many rows each (condition, group, label) has."""
+    shape = (rows.n_conditions, k, rows.n_classes)
+    counted = (groups >= 0) & (rows.conditions >= 0)
+    cells = (rows.conditions[counted] * k + groups[counted]) * rows.n_classes + labels[counted]
+    return np.bincount(cells, minlength=math.prod(shape)).astype(np.float64).reshape(shape)
+
+
+def _soft(rows: Problem, groups: Ints, k: int, F: Floats) -> Floats:
+    """The sum of the probabilities in each (condition, group)."""
+    counted = (groups >= 0) & (rows.conditions >= 0)
+    cells = rows.conditions[counted] * k + groups[counted]
+    size = rows.n_conditions * k
+    table = np.empty((size, rows.n_classes))
+    for j in range(rows.n_classes):
+        table[:, j] = np.bincount(cells, weights=F[counted, j], minlength=size)
+    return table.reshape(rows.n_conditions, k, rows.n_classes)

@@ -1,0 +1,165 @@
+"""Training along λ, here or on other processes and threads; what the fits warn of is gathered."""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn import clone, config_context
+
+from fermi.errors import ConstantPredictionWarning
+from fermi.features import known_target
+from fermi.groups import positions
+from fermi.tradeoff._figures import Predicted
+from fermi.tradeoff._knob import Knob
+from fermi.tradeoff._rows import Part, Table
+
+# All threads draw from torch's one generator, so that networks trained at once would not come out the same again.
+_TORCH = threading.Lock()
+
+
+class Said(NamedTuple):
+    """A warning, and the λ of the fit that gave it; NaN where that is not known."""
+
+    category: type[Warning]
+    text: str
+    lam: float
+
+
+class Outcome(NamedTuple):
+    """One fit: the model if it is needed again, and what it predicts for the rows of each split."""
+
+    lam: float
+    model: Any
+    seconds: float
+    seen: dict[str, Predicted]
+
+
+class Chain(NamedTuple):
+    """Values for one part of the rows, each fit beginning where the one before ended, the first at `start`."""
+
+    part: int
+    values: tuple[float, ...]
+    start: Any = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a fit needs to know."""
+
+    estimator: Any
+    knob: Knob
+    table: Table
+    test: Table | None
+    parts: Sequence[Part]
+    classes: list[Any]
+
+    def run(self, chain: Chain, say: Callable[[float], None]) -> tuple[list[Outcome], list[Said]]:
+        """Train a chain's models and let each predict."""
+        part, last = self.parts[chain.part], chain.part == len(self.parts) - 1
+        train = self.table.take(part.train)
+        shown: dict[str, Table | None] = {"train": train, "test": self.test} if last else {}
+        shown["validation"] = self.table.take(part.judged) if len(part.judged) else None
+        outcomes: list[Outcome] = []
+        said: list[Said] = []
+        model = chain.start
+        for value in chain.values:
+            say(value)
+            with _heard(said, value), config_context(enable_metadata_routing=self.knob.routing):
+                model, seconds = self._fitted(value, train, model if self.knob.warm else None)
+                seen = {name: self._predicted(model, rows) for name, rows in shown.items() if rows is not None}
+            outcomes.append(Outcome(value, model if last or self.knob.warm else None, seconds, seen))
+        return outcomes, said
+
+    def _fitted(self, value: float, train: Table, start: Any) -> tuple[Any, float]:
+        """A model of its own, and the seconds that its fit took."""
+        model = clone(self.estimator) if start is None else copy.deepcopy(start)
+        model.set_params(**self.knob.during_fit(value, train.notion))
+        with _TORCH if "module" in self.knob.own else nullcontext():
+            began = time.perf_counter()
+            model.fit(train.X, train.y, **{self.knob.fit_argument: train.s})
+            seconds = time.perf_counter() - began
+        return model.set_params(**self.knob.after_fit()), seconds
+
+    def _predicted(self, model: Any, rows: Table) -> Predicted:
+        groups = {"sensitive_features": rows.s} if self.knob.needs_attribute else {}
+        labels = known_target(np.asarray(model.predict(rows.X, **groups)), self.classes, "estimator")
+        if not hasattr(model, "predict_proba"):
+            return Predicted(labels, None)
+        F = np.zeros((len(labels), len(self.classes)))
+        F[:, positions(np.asarray(model.classes_).tolist(), self.classes)] = model.predict_proba(rows.X, **groups)
+        return Predicted(labels, F)
+
+
+@contextmanager
+def _heard(said: list[Said], value: float) -> Iterator[None]:
+    """Keep warnings, unless other threads train as well: Python's filters are those of all threads."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    said += [Said(entry.category, str(entry.message), value) for entry in caught]
+
+
+def run_chains(
+    plan: Plan, chains: Sequence[Chain], n_jobs: Any, say: Callable[[float], None]
+) -> tuple[list[list[Outcome]], list[Said]]:
+    """The outcomes of each chain, in order, whatever runs them, and all warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = list(_results(plan, chains, n_jobs, say))
+    said = [Said(entry.category, str(entry.message), math.nan) for entry in caught]
+    return [outcomes for outcomes, _ in found], [*said, *(one for _, heard in found for one in heard)]
+
+
+def _results(
+    plan: Plan, chains: Sequence[Chain], n_jobs: Any, say: Callable[[float], None]
+) -> Iterator[tuple[list[Outcome], list[Said]]]:
+    if min(effective_n_jobs(n_jobs), len(chains)) == 1:
+        yield from (plan.run(chain, say) for chain in chains)
+        return
+    tasks = [delayed(plan.run)(chain, _silent) for chain in chains]
+    try:
+        pool = Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:  # a backend that gives all results at once
+        pool = Parallel(n_jobs=n_jobs)
+    for result in pool(tasks):
+        for outcome in result[0]:
+            say(outcome.lam)
+        yield result
+
+
+def _silent(value: float) -> None:
+    """A bar is on one process only."""
+
+
+def repeat(said: Sequence[Said], knob: Knob, level: int) -> None:
+    """Give each kind of warning once, with the values that it was about.
+
+    That a strong λ makes predictions constant is part of a curve: its frame says so, and `pick` warns.
+    """
+    kinds: dict[Any, list[Said]] = {}
+    for one in said:
+        if not issubclass(one.category, ConstantPredictionWarning):
+            kinds.setdefault((one.category, re.sub(r"[\d.e+-]+", "#", one.text)), []).append(one)
+    for (category, _), alike in kinds.items():
+        values = sorted({one.lam for one in alike if not math.isnan(one.lam)})
+        text = alike[0].text
+        said_by_many = len(alike) > 1
+        if values and not (said_by_many and len({one.text for one in alike}) == 1):
+            to = f" to {values[-1]:.4g}" if len(values) > 1 else ""
+            fits = f" ({len(alike)} fits), the first" if said_by_many else ""
+            text = f"At {knob.word} = {values[0]:.4g}{to}{fits}: {text}"
+        warnings.warn(text, category, stacklevel=level)

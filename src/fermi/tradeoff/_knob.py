@@ -1,0 +1,148 @@
+"""Where in an estimator its λ or strength is, and how the groups reach what is trained there."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn import get_config
+from sklearn.pipeline import Pipeline
+
+from fermi.errors import bad_argument, listed
+from fermi.notions import ConditionalParity, Notion, as_notion
+
+_NAMES = ("lam", "strength")
+_WORDS = {"lam": "λ", "strength": "strength"}
+
+
+@dataclass(frozen=True)
+class Knob:
+    """The parameter that a curve turns, of the estimator itself or of one inside of it.
+
+    Attributes
+    ----------
+    name : "lam" or "strength"
+        The parameter.
+    prefix : str
+        The way to its owner, such as ``"clf__"``; empty if that is the estimator itself.
+    own : dict
+        The owner's parameters.
+    needs_attribute : bool
+        Whether prediction needs the groups.
+    draws : bool
+        Whether labels are drawn from the probabilities, so that they are not the most probable ones.
+    fit_argument : str
+        The keyword by which `fit` of the whole takes the groups.
+    routing : bool
+        Whether scikit-learn's metadata routing is on meanwhile.
+    in_place : bool
+        Whether `fit` of the whole trains the owner itself and not a clone of it, so that a warm start has an effect.
+    """
+
+    name: str
+    prefix: str
+    own: Mapping[str, Any]
+    needs_attribute: bool
+    draws: bool
+    fit_argument: str
+    routing: bool
+    in_place: bool
+
+    @classmethod
+    def find(cls, estimator: Any) -> Knob:
+        """The one nearest to the estimator; none, or several at the same depth, is an error."""
+        usable = hasattr(estimator, "get_params") and not isinstance(estimator, type)
+        params = estimator.get_params(deep=True) if usable else {}
+        found = sorted((key for key in params if key.rpartition("__")[2] in _NAMES), key=lambda key: key.count("__"))
+        nearest = [key for key in found if key.count("__") == found[0].count("__")]
+        if len(nearest) != 1:
+            has = f"has {listed(nearest)}" if nearest else f"is {_described(estimator)}, without `lam` or `strength`"
+            raise bad_argument("estimator", has, "one such parameter to draw a curve along")
+        path, _, name = nearest[0].rpartition("__")
+        owner = params[path] if path else estimator
+        if "sensitive_features" not in inspect.signature(owner.fit).parameters:
+            has = f"holds {_described(owner)}, whose `fit` takes no `sensitive_features`"
+            raise bad_argument("estimator", has, "one that is trained with groups")
+        can = getattr(owner, "capabilities", None)
+        needs, draws = (bool(getattr(can, what, False)) for what in ("needs_attribute", "draws"))
+        own = dict(owner.get_params(deep=False))
+        knob = cls(name, f"{path}__" if path else "", own, needs, draws, *_way(estimator, params, path))
+        knob._refuse(estimator)
+        return knob
+
+    def _refuse(self, estimator: Any) -> None:
+        for option, why in (("max_violation", "chooses λ itself"), ("checkpoint", "is one file for many fits")):
+            if self.own.get(option) is not None:
+                raise bad_argument(option, f"is {self.own[option]!r}, which {why}", "None along a curve")
+        column = self.notion.column
+        if column is not None and not isinstance(self.notion, ConditionalParity):
+            has = f"is {self.notion.name!r}, with a column that cannot be cut into parts"
+            raise bad_argument(self.notion_argument, has, "ConditionalParity(values)")
+        if self.needs_attribute and not _takes_groups(estimator.predict):
+            has = f"is {_described(estimator)}, whose `predict` hands on no groups, and its method needs them"
+            raise bad_argument("estimator", has, "the method itself, or a Pipeline")
+
+    @property
+    def word(self) -> str:
+        """What the parameter is called in a sentence."""
+        return _WORDS[self.name]
+
+    @property
+    def notion_argument(self) -> str:
+        """The name of the owner's parameter that holds the notion."""
+        return "notion" if "notion" in self.own and "fairness" not in self.own else "fairness"
+
+    @property
+    def notion(self) -> Notion:
+        """What must be independent of the group."""
+        return as_notion(self.own.get(self.notion_argument, "demographic_parity"), self.notion_argument)
+
+    @property
+    def attributes(self) -> str:
+        """Whether several columns make joint groups, or groups each."""
+        return str(self.own.get("attributes", "intersection"))
+
+    @property
+    def warm(self) -> bool:
+        """Whether a fit can begin where another one ended."""
+        return self.in_place and "warm_start" in self.own
+
+    def during_fit(self, value: float, notion: Notion | None) -> dict[str, Any]:
+        """The parameters of a fit: the owner's bar would come between those of the curve."""
+        wanted: dict[str, Any] = {"warm_start": True, "verbose": 0}
+        if notion is not None:
+            wanted[self.notion_argument] = notion
+        changed = {key: new for key, new in wanted.items() if key in self.own and (key != "warm_start" or self.warm)}
+        return {f"{self.prefix}{key}": new for key, new in {**changed, self.name: value}.items()}
+
+    def after_fit(self) -> dict[str, Any]:
+        """The same parameters but the knob's as the user gave them."""
+        names = [key for key in ("warm_start", "verbose", self.notion_argument) if key in self.own]
+        return {f"{self.prefix}{key}": self.own[key] for key in names}
+
+
+def _described(estimator: Any) -> str:
+    if isinstance(estimator, type):
+        return f"the class {estimator.__name__}"
+    name = type(estimator).__name__
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
+def _way(estimator: Any, params: Mapping[str, Any], path: str) -> tuple[str, bool, bool]:
+    """The keyword of `fit`, whether routing must be on, and whether the owner is trained in place."""
+    routing = bool(get_config()["enable_metadata_routing"])
+    steps = path.split("__") if path else []
+    around = [estimator, *(params["__".join(steps[: i + 1])] for i in range(len(steps) - 1))] if steps else []
+    pipelines = all(isinstance(outer, Pipeline) for outer in around)
+    if not steps or routing:
+        return "sensitive_features", routing, pipelines
+    if pipelines:
+        return f"{path}__sensitive_features", False, True
+    return "sensitive_features", True, False
+
+
+def _takes_groups(method: Any) -> bool:
+    parameters = inspect.signature(method).parameters
+    return "sensitive_features" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())

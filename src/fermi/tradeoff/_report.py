@@ -1,0 +1,77 @@
+"""A trade-off curve as the records that the report draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fermi.auditing import audit
+from fermi.columns import read_columns
+from fermi.errors import listed
+from fermi.features import natural_labels
+from fermi.groups import ARGUMENT
+from fermi.records import AuditRecord, PointRecord, ReportRecord
+from fermi.tradeoff._curve import Choice, Kept
+from fermi.tradeoff._fits import Plan
+from fermi.tradeoff._rows import Table
+
+
+def points(frame: pd.DataFrame, models: list[Any], kept: list[dict[str, Kept]], plan: Plan) -> tuple[PointRecord, ...]:
+    """One per model, with its audits."""
+    tables = _tables(plan)
+    found = []
+    for lam, model, seen in zip(frame["lam"].unique().tolist(), models, kept, strict=True):
+        rows = frame[frame["lam"] == lam].set_index("split")
+        audits: dict[str, AuditRecord] = {}
+        for name, predicted in seen.items():
+            if not np.isnan(rows["violation"][name]):  # where no group is known there is nothing to audit
+                audits |= _audits(name, tables[name], predicted, plan)
+        label, seconds = f"{plan.knob.word} = {lam:.4g}", float(rows["seconds"]["train"])
+        found.append(PointRecord(label, lam, audits, list(getattr(_owner(model, plan), "history_", [])), seconds))
+    return tuple(found)
+
+
+def _tables(plan: Plan) -> dict[str, Table]:
+    """The rows of each split, in the order of the predictions."""
+    judged = np.concatenate([part.judged for part in plan.parts])
+    tables = {"train": plan.table.take(plan.parts[-1].train), "validation": plan.table.take(judged)}
+    return tables if plan.test is None else {**tables, "test": plan.test}
+
+
+def _audits(name: str, rows: Table, kept: Kept, plan: Plan) -> dict[str, AuditRecord]:
+    """One of the joint groups, or one per column where each has groups of its own."""
+    F = None if plan.knob.draws else kept.probabilities()  # the labels of a probability matrix are the most probable
+    predicted = natural_labels(plan.classes)[kept.labels] if F is None else F
+    notion = rows.notion or plan.knob.notion
+    columns = read_columns(rows.s, ARGUMENT)
+    each = plan.knob.attributes == "each" and len(columns) > 1
+    groups = {f"{name}: {column}": {column: columns[column]} for column in columns} if each else {name: rows.s}
+    return {
+        title: audit(rows.y, predicted, sensitive_features=s, notion=notion, classes=plan.classes).record
+        for title, s in groups.items()
+    }
+
+
+def _owner(model: Any, plan: Plan) -> Any:
+    """What the knob belongs to, inside of a model."""
+    path = plan.knob.prefix.removesuffix("__")
+    return model.get_params(deep=True)[path] if path else model
+
+
+def record(found: tuple[PointRecord, ...], choice: Choice, plan: Plan, cv: Any) -> ReportRecord:
+    """The page's record."""
+    columns = [name or "one without a name" for name in read_columns(plan.table.s, ARGUMENT)]
+    judged = sum(len(part.judged) for part in plan.parts)
+    facts = {
+        "Model": type(_owner(plan.estimator, plan)).__name__,
+        "Fairness": plan.knob.notion.name.replace("_", " "),
+        "Groups": ", ".join(columns) + (", each by itself" if plan.knob.attributes == "each" and columns[1:] else ""),
+        "Classes": listed(plan.classes),
+        "Training rows": f"{len(plan.parts[-1].train):,}",
+        "Validation rows": f"{judged:,}, " + ("held out" if cv is None else "each predicted by a model without it"),
+    }
+    if plan.test is not None:
+        facts["Test rows"] = f"{len(read_columns(plan.test.y, 'y_test').popitem()[1]):,}"
+    return ReportRecord("Error against violation", facts, found, choice.place, choice.reason, strength=plan.knob.word)

@@ -20,12 +20,12 @@ SOURCE = Path(fermi.__file__).parent
 # From the top storey down. A module may import from its own storey and from those below it.
 STOREYS = [
     ["__main__", "cli"],
-    ["experiments"],
-    ["baselines", "datasets"],
+    ["experiments", "tables"],
+    ["baselines", "datasets", "tradeoff"],
     ["boosting", "classifier", "torch"],
     ["estimator"],
     ["partial"],
-    ["advice", "online", "scorers", "selection"],
+    ["advice", "auditing", "online", "scorers", "selection"],
     ["training"],
     ["overseer"],
     ["theory"],
@@ -33,14 +33,14 @@ STOREYS = [
     ["solvers", "search"],
     ["problem"],
     ["measures", "objective"],
-    ["contingency"],
+    ["contingency", "report"],
     ["counting"],
     ["linear", "scores", "settings"],
     ["inputs", "notions", "features"],
     ["groups"],
     ["encoding"],
     ["codes", "columns"],
-    ["formulas", "errors", "progress", "checkpoint", "_optional", "_jit", "_kernels", "_parallel"],
+    ["formulas", "errors", "progress", "records", "whole", "checkpoint", "_cache", "_optional", "_jit", "_kernels", "_parallel"],
 ]
 FLOOR = {name: level for level, storey in enumerate(STOREYS) for name in storey}
 

@@ -34,6 +34,8 @@ _HOME = {
     **dict.fromkeys(
         ["ConstantPredictionWarning", "FermiError", "SmallGroupWarning", "UnfairTrainingWarning"], "fermi.errors"
     ),
+    **dict.fromkeys(["Audit", "audit"], "fermi.auditing"),
+    **dict.fromkeys(["TradeoffCurve", "tradeoff_curve"], "fermi.tradeoff"),
     "FermiClassifier": "fermi.classifier",
     "GroupEncoder": "fermi.groups",
 }
@@ -47,6 +49,8 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi import notions as notions
     from fermi import scorers as scorers
     from fermi import theory as theory
+    from fermi.auditing import Audit as Audit
+    from fermi.auditing import audit as audit
     from fermi.classifier import FermiClassifier as FermiClassifier
     from fermi.contingency import Contingency as Contingency
     from fermi.errors import ConstantPredictionWarning as ConstantPredictionWarning
@@ -70,6 +74,8 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi.notions import EqualizedOdds as EqualizedOdds
     from fermi.notions import EqualOpportunity as EqualOpportunity
     from fermi.notions import Notion as Notion
+    from fermi.tradeoff import TradeoffCurve as TradeoffCurve
+    from fermi.tradeoff import tradeoff_curve as tradeoff_curve
 
 
 def __getattr__(name: str) -> Any:

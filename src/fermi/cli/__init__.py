@@ -13,6 +13,21 @@ from typing import Annotated
 import typer
 
 from fermi import __version__
+from fermi.cli._options import (
+    Advantaged,
+    Attributes,
+    File,
+    Ignore,
+    Json,
+    KeepSensitive,
+    MaxViolation,
+    Model,
+    Notion,
+    Seed,
+    Sensitive,
+    Target,
+    TestSize,
+)  # fmt: skip
 from fermi.errors import FermiError
 
 app = typer.Typer(
@@ -24,8 +39,6 @@ app = typer.Typer(
 )
 data_app = typer.Typer(no_args_is_help=True, help="The data sets: what there is, and fetching their files.")
 app.add_typer(data_app, name="data")
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
 
 def _version(wanted: bool) -> None:
@@ -45,12 +58,120 @@ def options(
 
 @app.command()
 def demo(
-    seed: Annotated[int, typer.Option(help="Draw another sample of the same population.")] = 0, json: Json = False
+    seed: Annotated[int, typer.Option(help="Draw another sample of the same population.")] = 0,
+    output: Annotated[str, typer.Option(metavar="DIR", help="The folder to write.")] = "fermi-demo",
+    json: Json = False,
 ) -> None:
-    """Audit a plain logistic regression on made-up credit applicants whose true law is known."""
+    """Show the price of fairness on made-up credit applicants, and write a report."""
     from fermi.cli.demo import run
 
-    run(seed, as_json=json)
+    run(seed, output=output, as_json=json)
+
+
+@app.command("train")
+def train_command(
+    file: File, target: Target, sensitive: Sensitive, notion: Notion = "demographic_parity",
+    lam: Annotated[float | None, typer.Option(help="The weight of fairness; 1 unless something is given.")] = None,
+    max_violation: MaxViolation = None, model: Model = "linear", keep_sensitive: KeepSensitive = None,
+    attributes: Attributes = "intersection", advantaged: Advantaged = None, ignore: Ignore = None,
+    test_size: TestSize = 0.25, seed: Seed = 0,
+    output: Annotated[str | None, typer.Option(metavar="DIR", help="The model folder to write.")] = None,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Train a fair model on a file and write a folder with the model and a report."""
+    from fermi.cli.train import run
+    from fermi.tables.task import Task
+
+    task = Task(
+        target,
+        tuple(sensitive),
+        notion,
+        tuple(advantaged or ()),
+        attributes,
+        False,
+        tuple(ignore or ()),
+        test_size,
+        seed,
+    )
+    run(file, task, model=model, lam=lam, max_violation=max_violation, keep=keep_sensitive, output=output, as_json=json)
+
+
+@app.command("tradeoff")
+def tradeoff_command(
+    file: File, target: Target, sensitive: Sensitive, notion: Notion = "demographic_parity",
+    max_violation: MaxViolation = None, model: Model = "linear", keep_sensitive: KeepSensitive = None,
+    attributes: Attributes = "intersection", advantaged: Advantaged = None, ignore: Ignore = None,
+    test_size: TestSize = 0.25, seed: Seed = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one by default.")] = None,
+    output: Annotated[str | None, typer.Option(metavar="DIR", help="The folder to write.")] = None,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Train along λ and write what each step towards fairness costs: a table, and a report to choose from."""
+    from fermi.cli.tradeoff import run
+    from fermi.tables.task import Task
+
+    task = Task(
+        target,
+        tuple(sensitive),
+        notion,
+        tuple(advantaged or ()),
+        attributes,
+        False,
+        tuple(ignore or ()),
+        test_size,
+        seed,
+    )
+    run(
+        file,
+        task,
+        model=model,
+        max_violation=max_violation,
+        keep=keep_sensitive,
+        output=output,
+        jobs=jobs,
+        as_json=json,
+    )
+
+
+@app.command("predict")
+def predict_command(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder that `fermi train` wrote.")],
+    file: File,
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where to write; CSV to the screen if absent.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Predict the rows of a file, and add a label and the probability of each class to them."""
+    from fermi.cli.predict import run
+
+    run(folder, file, output=output, as_json=json)
+
+
+@app.command("audit")
+def audit_command(
+    file: File, sensitive: Sensitive,
+    target: Annotated[str | None, typer.Option(metavar="COL", help="The column of true labels.")] = None,
+    prediction: Annotated[str | None, typer.Option(metavar="COL", help="The column of predicted labels.")] = None,
+    probability: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="Instead: the probability of the second of two classes, or one per class."),
+    ] = None,
+    notion: Notion = "demographic_parity",
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    min_group_size: Annotated[
+        int | None, typer.Option(help="Withhold the figures of groups with fewer rows, for privacy.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A page (.html), the groups (.csv) or everything (.json).")
+    ] = None,
+    json: Json = False,
+) -> None:  # fmt: skip
+    """Measure how far somebody's predictions depend on the group."""
+    from fermi.cli.audit import Question, run
+
+    question = Question(target, prediction, probability or (), sensitive, notion, confidence, min_group_size)
+    run(file, question, output=output, as_json=json)
 
 
 @app.command()

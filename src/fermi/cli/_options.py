@@ -1,0 +1,38 @@
+"""The options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="A table: .csv, .tsv, .parquet, .feather or .jsonl.", show_default=False)
+]
+Target = Annotated[str, typer.Option(metavar="COL", help="The column to predict.")]
+Sensitive = Annotated[
+    list[str],
+    typer.Option(metavar="COL", help="A column of groups; given several times, their combinations are the groups."),
+]
+Notion = Annotated[
+    str, typer.Option(help="What must not depend on the group: demographic_parity, equalized_odds, equal_opportunity.")
+]
+Advantaged = Annotated[
+    list[str] | None,
+    typer.Option(metavar="LABEL", help="A label that equal_opportunity is about; the last by default."),
+]
+Attributes = Annotated[str, typer.Option(help="Several sensitive columns: their intersection, or each by itself.")]
+MaxViolation = Annotated[
+    float | None, typer.Option(help="The largest gap between groups that is acceptable, say 0.02.")
+]
+Model = Annotated[str, typer.Option(help="linear, boosting or mlp.")]
+KeepSensitive = Annotated[
+    bool | None,
+    typer.Option("--keep-sensitive/--drop-sensitive", help="Whether the sensitive columns are among the features."),
+]
+Ignore = Annotated[
+    list[str] | None, typer.Option(metavar="COL", help="A column that is no feature, say an identifier.")
+]
+TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the test.")]
+Seed = Annotated[int, typer.Option(help="Of the split and of training.")]

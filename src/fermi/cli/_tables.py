@@ -1,0 +1,108 @@
+"""What the commands on tables share: what they print of columns and audits, for people and for machines."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from fermi.records import AuditRecord, Estimate, GroupRecord, PointRecord, ReportRecord
+from fermi.tables.encoder import TableEncoder
+from fermi.tables.task import describe
+
+_SHOWN_COLUMNS = 40
+
+
+def simple_table(*columns: str) -> Table:
+    """A table without rules, its numbers to the right."""
+    table = Table(box=box.SIMPLE)
+    for j, column in enumerate(columns):
+        table.add_column(column, justify="right" if j else "left", overflow="fold")
+    return table
+
+
+def show_columns(encoder: TableEncoder, console: Console) -> None:
+    """What every column was taken for."""
+    table = simple_table("column", "taken as")
+    table.columns[1].justify = "left"
+    shown = encoder.columns[:_SHOWN_COLUMNS]
+    for column in shown:
+        table.add_row(_plain(column.name), _plain(describe(column)))
+    console.print(table)
+    rest = len(encoder.columns) - len(shown)
+    if rest:
+        console.print(f"... and {rest:,} more columns.")
+
+
+def _plain(text: str) -> Any:
+    """Text of the user's, in which brackets are no markup."""
+    from rich.text import Text
+
+    return Text(text)
+
+
+def written(estimate: Estimate | None) -> str:
+    """A number with its interval."""
+    if estimate is None or math.isnan(estimate.value):
+        return "–"
+    return f"{estimate.value:.3f}" + ("" if math.isnan(estimate.low) else f" [{estimate.low:.3f}, {estimate.high:.3f}]")
+
+
+def show_points(record: ReportRecord, console: Console) -> None:
+    """Error and violation of every model, on every split."""
+    table = simple_table(record.strength, "rows", "error", "parity difference", "(soft)")
+    for point in record.points:
+        for split, audit in point.splits.items():
+            gap, soft = (audit.measure("parity_difference", soft=soft) for soft in (False, True))
+            table.add_row(f"{point.lam:.4g}", _plain(split), written(audit.error), written(gap), f"{soft.value:.3f}")
+    console.print(table)
+
+
+def without_splits(record: ReportRecord, splits: set[str], labels: set[str] | None = None) -> ReportRecord:
+    """The same without some splits, of all models or of those with some labels alone."""
+    points = [
+        replace(point, splits={name: audit for name, audit in point.splits.items() if name not in splits})
+        for point in record.points
+        if labels is None or point.label in labels
+    ]
+    return replace(record, points=tuple(points))
+
+
+def point_summary(point: PointRecord) -> dict[str, Any]:
+    """A model for machines: every split's error and violations."""
+    return {"lam": point.lam, "seconds": point.seconds, **{s: audit_summary(a) for s, a in point.splits.items()}}
+
+
+def audit_summary(audit: AuditRecord) -> dict[str, Any]:
+    """Sizes, error and every measure with its interval, hard and soft apart."""
+    return {
+        "rows": audit.rows,
+        "error": _numbers(audit.error),
+        "hard": {m.name: _numbers(m.estimate) for m in audit.measures if not m.soft},
+        "soft": {m.name: _numbers(m.estimate) for m in audit.measures if m.soft},
+    }
+
+
+def group_summary(group: GroupRecord) -> dict[str, Any]:
+    """One group for machines."""
+    return {
+        "group": group.group,
+        "rows": group.rows,
+        "rates": {label: _numbers(rate) for label, rate in group.rates.items()},
+        "error": _numbers(group.error),
+        "tpr": {label: _numbers(rate) for label, rate in group.tpr.items()},
+        "fpr": {label: _numbers(rate) for label, rate in group.fpr.items()},
+        "note": group.note,
+    }
+
+
+def _numbers(estimate: Estimate | None) -> dict[str, Any] | None:
+    """In JSON's types, which have no NaN."""
+    if estimate is None:
+        return None
+    values = {name: getattr(estimate, name) for name in ("value", "low", "high")}
+    return {name: None if math.isnan(value) else value for name, value in values.items()}

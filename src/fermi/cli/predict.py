@@ -1,0 +1,43 @@
+"""`fermi predict`: labels and probabilities for the rows of a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from fermi.errors import FermiError
+from fermi.tables.files import check_writable_format, read_table, write_table
+from fermi.tables.saved import SavedModel
+
+
+def run(folder: str, file: str, *, output: str | None, as_json: bool) -> None:
+    """Add the columns `prediction` and `probability=...` to the rows of the file."""
+    if output is not None:
+        check_writable_format(output)
+    model = SavedModel.load(folder)
+    frame = read_table(file)
+    predicted, unseen = model.predict(frame)
+    taken = [name for name in predicted.columns if name in frame.columns]
+    if taken:
+        raise FermiError(f"The file has a column {taken[0]!r} already: rename it, so that nothing is lost.")
+    result = frame.join(predicted)
+    notes = [
+        f"{count:,} values of {name!r} were never seen in training, or are no numbers: they count as none of the known."
+        for name, count in unseen.items()
+    ]
+    if output is not None:
+        write_table(result, output)
+    if as_json:
+        labels = predicted["prediction"].astype(str).value_counts()
+        found = {"rows": len(frame), "predictions": labels.to_dict(), "unseen": unseen}
+        if output is None:
+            found["labels"] = predicted["prediction"].tolist()
+        print(json.dumps({**found, "output": output}, ensure_ascii=False, indent=2))
+        return
+    for note in notes:
+        print(f"Note: {note}", file=sys.stderr)
+    if output is None:
+        result.to_csv(sys.stdout, index=False)
+    else:
+        print(f"{len(frame):,} rows with predictions: {Path(output)}")

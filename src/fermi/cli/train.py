@@ -1,0 +1,105 @@
+"""`fermi train`: from a file to a model folder with a page that says what it costs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from fermi import report
+from fermi.cli._tables import point_summary, show_columns, show_points
+from fermi.errors import FermiError
+from fermi.tables.files import read_table
+from fermi.tables.saved import MARK
+from fermi.tables.task import Prepared, Task, check_columns, describe, prepare
+from fermi.tables.train import Trained, train
+from fermi.whole import whole_folder
+
+REPORT = "report.html"
+_COSTS = (
+    "The sensitive columns can be among the features or not. Kept, the model is usually more accurate at the same "
+    "violation, since it can correct for the group by name; but every prediction then needs the person's group, and "
+    "deciding by it may be unlawful. Dropped, prediction never asks for the group, at the price of some accuracy."
+)
+
+
+def run(
+    file: str, task: Task, *, model: str, lam: float | None, max_violation: float | None, keep: bool | None,
+    output: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Train, write the folder, print what was found."""
+    if lam is not None and max_violation is not None:
+        raise FermiError("--lam and --max-violation exclude each other: the second looks for the λ itself.")
+    console = Console(quiet=as_json)
+    folder = Path(output) if output else Path(f"{stem(file)}-model")
+    with whole_folder(folder, MARK) as partial:
+        rows = prepared(file, task, keep, console, as_json=as_json)
+        with console.status("training") if console.is_terminal else nullcontext():
+            found = train(
+                rows, model, lam=1.0 if lam is None else lam, max_violation=max_violation, source=Path(file).name
+            )
+        found.saved.save(partial)
+        report.write(found.record, partial / REPORT)
+    if as_json:
+        print(json.dumps(_summary(found, rows, folder), ensure_ascii=False, indent=2))
+        return
+    _show(found, folder, console, asked=lam is not None or max_violation is not None)
+
+
+def prepared(file: str, task: Task, keep: bool | None, console: Console, *, as_json: bool) -> Prepared:
+    """The file, made ready, with what every column was taken for."""
+    frame = read_table(file)
+    check_columns(frame, task)
+    if keep is None:
+        keep = _ask(console, as_json=as_json)
+    rows = prepare(frame, dataclasses.replace(task, keep_sensitive=keep))
+    console.print(f"{file}: {len(frame):,} rows, {len(frame.columns):,} columns", highlight=False, markup=False)
+    show_columns(rows.encoder, console)
+    return rows
+
+
+def _ask(console: Console, *, as_json: bool) -> bool:
+    """Whether the sensitive columns are features: asked on a terminal, else answered with no, and said so."""
+    if as_json:
+        return False
+    console.print(_COSTS)
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return typer.confirm("Keep the sensitive columns as features?", default=False)
+    console.print("They are dropped here; --keep-sensitive and --drop-sensitive say which without asking.\n")
+    return False
+
+
+def stem(file: str) -> str:
+    """The name of the file without what follows its first dot."""
+    return Path(file).name.split(".")[0] or "fermi"
+
+
+def _summary(found: Trained, rows: Prepared, folder: Path) -> dict[str, Any]:
+    record = found.record
+    return {
+        "output": str(folder),
+        "report": str(folder / REPORT),
+        "lam": found.saved.lam,
+        "rows": {"train": len(rows.train.y), "test": len(rows.test.y)},
+        "columns": {column.name: describe(column) for column in rows.encoder.columns},
+        "chosen": point_summary(record.points[record.chosen]),
+        "without_fairness": point_summary(record.points[0]),
+        "notes": list(record.notes),
+    }
+
+
+def _show(found: Trained, folder: Path, console: Console, *, asked: bool) -> None:
+    record = found.record
+    show_points(record, console)
+    console.print(record.reason)
+    for note in record.notes:
+        console.print(f"Note: {note}", markup=False, highlight=False)
+    if not asked:
+        console.print("λ = 1 is a guess: --max-violation 0.02 looks for the λ that keeps the gap below 0.02.")
+    console.print(f"Model: {folder}\nReport: {folder / REPORT}", markup=False, highlight=False)

@@ -1,0 +1,202 @@
+"""Columns of a file to numbers that any model takes, and the same again on new files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from fermi._kernels import Floats
+from fermi.errors import FermiError, listed
+from fermi.groups import word_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_CATEGORIES = 100  # of one column that have a feature of their own
+_TEXT = 1000  # a column of more distinct words says little per word
+_FEW = 20
+_MOSTLY = 0.9
+_CONSTANT = "the same value in every row"
+
+
+@dataclass(frozen=True)
+class Column:
+    """What becomes of one column.
+
+    `kind` is number, date, category or ignored; `why` says why it is ignored. Numbers are standardised by `mean` and
+    `scale`, and a missing one becomes the mean, with a 0/1 column beside it that says so if any was missing in
+    training. Categories become 0/1 columns, one per entry of `categories` and one that all `rare` ones share; a value
+    that training never saw is zero in all of them.
+    """
+
+    name: str
+    kind: str
+    missing: int = 0
+    why: str = ""
+    mean: float = 0.0
+    scale: float = 1.0
+    categories: tuple[str, ...] = ()
+    rare: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> list[str]:
+        """The names of the numbers it becomes."""
+        if self.kind == "ignored":
+            return []
+        gap = [f"{self.name}: missing"] if self.missing else []
+        if self.kind == "category":
+            others = [f"{self.name}: other"] if self.rare else []
+            return [*(f"{self.name}={c}" for c in self.categories), *others, *gap]
+        return [self.name, *gap]
+
+
+class TableEncoder:
+    """Learns from training rows what each column is; then turns any rows into a matrix.
+
+    Attributes
+    ----------
+    columns : list of Column
+        In the order of the file.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = list(columns)
+
+    @classmethod
+    def learn(cls, frame: pd.DataFrame) -> Self:
+        """Look at every column of the training rows."""
+        encoder = cls([_learn(name, frame[name]) for name in frame.columns])
+        if not encoder.features:
+            raise FermiError("No column can serve as a feature: all are constant, missing or text without repetition.")
+        return encoder
+
+    @property
+    def features(self) -> list[str]:
+        """The names of the matrix's columns."""
+        return [feature for column in self.columns for feature in column.features]
+
+    def transform(self, frame: pd.DataFrame) -> tuple[Floats, dict[str, int]]:
+        """The matrix of some rows, and per column how many of its values training never saw."""
+        used = [column for column in self.columns if column.kind != "ignored"]
+        lacking = [column.name for column in used if column.name not in frame.columns]
+        if lacking:
+            raise FermiError(f"The file lacks the columns {listed(lacking, limit=4)}, which the model needs.")
+        matrix = np.zeros((len(frame), len(self.features)))
+        unseen: dict[str, int] = {}
+        place = 0
+        for column in used:
+            block = matrix[:, place : place + len(column.features)]
+            strange = (_fill_category if column.kind == "category" else _fill_number)(column, frame[column.name], block)
+            if strange:
+                unseen[column.name] = strange
+            place += block.shape[1]
+        return matrix, unseen
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """What was learned, in JSON's types."""
+        return [asdict(column) for column in self.columns]
+
+    @classmethod
+    def from_json(cls, columns: list[dict[str, Any]]) -> Self:
+        """What `to_json` gave."""
+        return cls([Column(**{**c, "categories": tuple(c["categories"]), "rare": tuple(c["rare"])}) for c in columns])
+
+
+def _learn(name: str, values: pd.Series[Any]) -> Column:
+    kind = _kind(values)
+    if kind == "category":
+        return _learn_category(name, values)
+    numbers = _numbers(kind, values)
+    missing = int(np.isnan(numbers).sum())
+    present = numbers[~np.isnan(numbers)]
+    if not len(present):
+        return Column(name, "ignored", missing, "no value in any row")
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, scale = float(present.mean()), float(present.std())
+    if not np.isfinite([mean, scale]).all():
+        return Column(name, "ignored", missing, "numbers too large")
+    if present.min() == present.max():
+        # Whether it is there at all may still tell something.
+        return Column(name, kind, missing, mean=mean) if missing else Column(name, "ignored", 0, _CONSTANT)
+    return Column(name, kind, missing, mean=mean, scale=scale)
+
+
+def _kind(values: pd.Series[Any]) -> str:
+    import pandas as pd
+
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return "date"
+    if pd.api.types.is_bool_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype):
+        return "category"
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return "number"
+    words = _words(values)
+    numbers = pd.to_numeric(words, errors="coerce").dropna()
+    # Numbers among which a few words stand for something missing.
+    return "number" if len(numbers) >= _MOSTLY * len(words) and numbers.nunique() > _FEW else "category"
+
+
+def _learn_category(name: str, values: pd.Series[Any]) -> Column:
+    words = _words(values)
+    missing = len(values) - len(words)
+    counts = words.value_counts()
+    if not len(counts):
+        return Column(name, "ignored", missing, "no value in any row")
+    if len(counts) == 1 and not missing:
+        return Column(name, "ignored", 0, _CONSTANT)
+    if len(counts) > _TEXT or (len(counts) > _FEW and len(counts) > 0.5 * len(words)):
+        return Column(name, "ignored", missing, f"text or identifier: {len(counts):,} distinct values")
+    # By frequency, then by name, so that ties do not depend on the order of rows.
+    ranked = sorted(counts.index, key=lambda word: (-counts[word], word))
+    kept, rare = sorted(ranked[:MOST_CATEGORIES]), sorted(ranked[MOST_CATEGORIES:])
+    return Column(name, "category", missing, categories=tuple(kept), rare=tuple(rare))
+
+
+def _words(values: pd.Series[Any]) -> pd.Series[Any]:
+    """The values that are there, as text; blanks around do not count, and 1.0 is 1."""
+    present = values.dropna().astype(object)
+    try:
+        return present.map({value: word_of(value).strip() for value in present.unique()})
+    except TypeError:  # lists and such, which JSON lines may hold
+        return present.astype(str)
+
+
+def _numbers(kind: str, values: pd.Series[Any]) -> Floats:
+    """As floats, NaN where missing, infinite or no number; dates count days."""
+    import pandas as pd
+
+    if kind == "date":
+        stamps = pd.to_datetime(values, utc=True, errors="coerce")
+        days = (stamps - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)
+        return np.asarray(days, dtype=np.float64)
+    found: Floats = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def _fill_number(column: Column, values: pd.Series[Any], block: Floats) -> int:
+    """Fill the columns of a number; how many values that are there could not be read as one."""
+    numbers = _numbers(column.kind, values)
+    absent = np.isnan(numbers)
+    block[:, 0] = np.where(absent, 0.0, (numbers - column.mean) / column.scale)
+    if column.missing:
+        block[:, 1] = absent
+    return int((absent & values.notna().to_numpy()).sum())
+
+
+def _fill_category(column: Column, values: pd.Series[Any], block: Floats) -> int:
+    """Fill the 0/1 columns of a category; how many values are none that training saw."""
+    import pandas as pd
+
+    present = values.notna().to_numpy()
+    rows = np.flatnonzero(present)
+    codes = pd.Index([*column.categories, *column.rare], dtype=object).get_indexer(pd.Index(_words(values)))
+    width = len(column.categories)
+    seen = codes >= 0
+    # Rare values share the column after those of the categories.
+    block[rows[seen], np.minimum(codes[seen], width)] = 1.0
+    if column.missing:
+        block[~present, -1] = 1.0
+    return int((~seen).sum())

@@ -1,0 +1,87 @@
+"""A model folder: JSON and arrays only, preprocessing included, so that predicting needs nothing else."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import fermi
+from fermi.errors import DataError, FermiError
+from fermi.tables import models
+from fermi.tables.encoder import TableEncoder
+from fermi.tables.task import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MARK = "model.json"
+ARRAYS = "arrays.npz"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A trained model with all that it needs to read a file."""
+
+    kind: str
+    model: Any
+    encoder: TableEncoder
+    classes: list[Any]
+    task: Task
+    lam: float
+    facts: dict[str, Any]
+
+    def save(self, folder: Path) -> None:
+        """Write the files of a model folder."""
+        facts, arrays = models.dump(self.kind, self.model)
+        document = {
+            "format": _FORMAT,
+            "fermi": fermi.__version__,
+            "kind": self.kind,
+            "classes": self.classes,
+            "lam": self.lam,
+            "task": asdict(self.task),
+            "columns": self.encoder.to_json(),
+            "model": facts,
+            "facts": self.facts,
+        }
+        text = json.dumps(document, ensure_ascii=False, indent=1)
+        (folder / MARK).write_text(text + "\n", encoding="utf-8")
+        np.savez(folder / ARRAYS, allow_pickle=False, **arrays)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> SavedModel:
+        """Read what `save` wrote; nothing in it is executed."""
+        folder = Path(folder)
+        if not (folder / MARK).is_file():
+            raise DataError(f"There is no model in {str(folder)!r}: `fermi train` writes such a folder.")
+        try:
+            document = json.loads((folder / MARK).read_text(encoding="utf-8"))
+            if document["format"] != _FORMAT:
+                raise DataError(f"The model in {str(folder)!r} was written by another version, {document['fermi']}.")
+            encoder = TableEncoder.from_json(document["columns"])
+            task: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in document["task"].items()}
+            with np.load(folder / ARRAYS, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            kind, classes = document["kind"], document["classes"]
+            model = models.restore(kind, document["model"], arrays, classes, len(encoder.features))
+            return cls(kind, model, encoder, classes, Task(**task), document["lam"], document["facts"])
+        except FermiError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+            raise DataError(f"The model in {str(folder)!r} is damaged: {type(error).__name__}, {error}.") from error
+
+    def predict(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, int]]:
+        """Label and probabilities of each row, and per column how many values training never saw."""
+        import pandas as pd
+
+        X, unseen = self.encoder.transform(frame)
+        probabilities = self.model.predict_proba(X)
+        found = {"prediction": self.model.predict(X)}
+        found |= {f"probability={label}": probabilities[:, j] for j, label in enumerate(self.classes)}
+        return pd.DataFrame(found, index=frame.index), unseen

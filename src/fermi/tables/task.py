@@ -1,0 +1,197 @@
+"""What is to be learned from a table: its target, its groups, its features, and which rows are kept for the test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fermi.datasets._tables import split
+from fermi.errors import FermiError, listed
+from fermi.groups import GroupEncoder
+from fermi.notions import EqualOpportunity, Notion, as_notion
+from fermi.tables.encoder import Column, TableEncoder
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from fermi._kernels import Floats
+
+MOST_LABELS = 50  # more different numbers are an amount, not classes or groups
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a user asks of a table.
+
+    Attributes
+    ----------
+    target : str
+        The column to predict.
+    sensitive : tuple of str
+        The columns whose combinations are the groups.
+    notion, advantaged, attributes
+        As in `FermiClassifier`; `advantaged` are the labels of equal opportunity.
+    keep_sensitive : bool
+        Whether the sensitive columns are among the features.
+    ignore : tuple of str
+        Columns that are no features, such as identifiers.
+    test_size : float
+        The part of the rows kept for the test.
+    seed : int
+        Of the split and of training.
+    """
+
+    target: str
+    sensitive: tuple[str, ...]
+    notion: str = "demographic_parity"
+    advantaged: tuple[str, ...] = ()
+    attributes: str = "intersection"
+    keep_sensitive: bool = False
+    ignore: tuple[str, ...] = ()
+    test_size: float = 0.25
+    seed: int = 0
+
+    def fairness(self, classes: Sequence[Any]) -> Notion:
+        """The notion, its labels in the target's own type."""
+        if not self.advantaged:
+            return as_notion(self.notion)
+        if self.notion != "equal_opportunity":
+            raise FermiError("--advantaged is for --notion equal_opportunity alone.")
+        words = {str(label): label for label in classes}
+        strange = [word for word in self.advantaged if word not in words]
+        if strange:
+            raise FermiError(f"--advantaged is {strange[0]!r}; expected one of {listed(words)}.")
+        return EqualOpportunity(advantaged={words[word] for word in self.advantaged})
+
+
+class Part(NamedTuple):
+    """Some rows: features as a matrix, labels, sensitive columns, and per column the values never seen in training."""
+
+    X: Floats
+    y: NDArray[Any]
+    s: pd.DataFrame
+    unseen: dict[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table made ready: an encoder learned from the training rows, and both parts in its features."""
+
+    task: Task
+    encoder: TableEncoder
+    classes: list[Any]
+    fairness: Notion
+    train: Part
+    test: Part
+    notes: list[str] = field(default_factory=list)
+
+
+def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
+    """Check, split, and turn both parts into numbers."""
+    check_columns(frame, task)
+    frame, notes = _with_target(frame, task.target)
+    labels = natural(frame[task.target], f"The target {task.target!r}")
+    classes = sorted(set(labels.tolist()))
+    if len(classes) < 2:
+        raise FermiError(f"The target {task.target!r} holds one class only, {classes[0]!r}: there is nothing to learn.")
+    notes += _check_groups(frame, task)
+    frame = frame.assign(**{task.target: labels})
+    if len(frame) < 2 * len(classes):
+        raise FermiError(f"The file has {len(frame)} rows with a target, too few to train and to test on.")
+    train, test = split(frame, [task.target, *task.sensitive], task.test_size, task.seed)
+    if train[task.target].nunique() < len(classes):
+        raise FermiError("Some class has so few rows that none is left to train on.")
+    out = {task.target, *task.ignore, *(() if task.keep_sensitive else task.sensitive)}
+    features = [name for name in frame.columns if name not in out]
+    if not features:
+        raise FermiError("No column is left as a feature beside the target and the sensitive columns.")
+    encoder = TableEncoder.learn(train[features])
+    fairness = task.fairness(classes)
+    return Prepared(task, encoder, classes, fairness, _part(train, encoder, task), _part(test, encoder, task), notes)
+
+
+def check_columns(frame: pd.DataFrame, task: Task) -> None:
+    """Refuse names that the table does not have."""
+    require_columns(frame, {"--target": [task.target], "--sensitive": task.sensitive, "--ignore": task.ignore})
+    if task.target in task.sensitive:
+        raise FermiError(f"{task.target!r} is both the target and a sensitive column.")
+    for name in (task.target, *task.sensitive):
+        if name in task.ignore:
+            raise FermiError(f"{name!r} is to be ignored, and to be used as well.")
+
+
+def require_columns(frame: pd.DataFrame, wanted: dict[str, Sequence[str]]) -> None:
+    """Refuse names that the table does not have, by the option that gave them."""
+    for option, names in wanted.items():
+        for name in names:
+            if name not in frame.columns:
+                near = [c for c in frame.columns if c.strip().lower() == name.strip().lower()]
+                known = f"did you mean {near[0]!r}?" if near else f"the columns are {listed(frame.columns, limit=20)}."
+                raise FermiError(f"{option} is {name!r}, but the file has no such column; {known}")
+        if len(set(names)) < len(names):
+            raise FermiError(f"{option} names the same column twice.")
+
+
+def natural(values: pd.Series[Any], what: str) -> NDArray[Any]:
+    """Labels in their own type: whole numbers that a missing entry turned into floats are whole again."""
+    import pandas as pd
+
+    if pd.api.types.is_bool_dtype(values.dtype):
+        return values.to_numpy(dtype=bool)
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        numbers = values.to_numpy(dtype=np.float64)
+        if len(np.unique(numbers)) > MOST_LABELS or (numbers != np.round(numbers)).any():
+            raise FermiError(f"{what} holds {len(np.unique(numbers)):,} different numbers; expected a few classes.")
+        return numbers.astype(np.int64)
+    words = values.astype(str).str.strip()
+    if words.nunique() > max(MOST_LABELS, 0.1 * len(words)):
+        raise FermiError(f"{what} holds {words.nunique():,} different values; expected a few classes.")
+    return words.to_numpy(dtype=object)
+
+
+def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[str]]:
+    known = frame[target].notna()
+    missing = int((~known).sum())
+    if missing == len(frame):
+        raise FermiError(f"The target {target!r} is missing in every row.")
+    return (frame[known], [f"{missing:,} rows have no {target!r} and were left out."]) if missing else (frame, [])
+
+
+def _check_groups(frame: pd.DataFrame, task: Task) -> list[str]:
+    """Refuse what are no groups; say how many rows have none."""
+    import pandas as pd
+
+    for name in task.sensitive:
+        column = frame[name]
+        if pd.api.types.is_numeric_dtype(column.dtype) and column.nunique() > MOST_LABELS:
+            raise FermiError(
+                f"The sensitive column {name!r} holds {column.nunique():,} different numbers; expected groups: "
+                "put them into ranges first."
+            )
+    encoder = GroupEncoder()
+    codes = encoder.fit_transform(frame[list(task.sensitive)])
+    names = listed(task.sensitive)
+    if not len(encoder.groups_):
+        raise FermiError(f"The sensitive column {names} is missing in every row.")
+    if len(encoder.groups_) == 1:
+        raise FermiError(f"The sensitive column {names} holds one group only: there is nothing to compare.")
+    unknown = int((codes < 0).sum())
+    return [f"{unknown:,} rows have an unknown group: they train the model and are not compared."] if unknown else []
+
+
+def _part(rows: pd.DataFrame, encoder: TableEncoder, task: Task) -> Part:
+    X, unseen = encoder.transform(rows)
+    return Part(X, natural(rows[task.target], "The target"), rows[list(task.sensitive)].reset_index(drop=True), unseen)
+
+
+def describe(column: Column) -> str:
+    """What became of a column, in words."""
+    words = {"number": "number", "date": "date", "category": f"{len(column.categories)} categories"}
+    if column.kind == "ignored":
+        return f"left out: {column.why}"
+    rare = f", {len(column.rare)} rare ones together" if column.rare else ""
+    return f"{words[column.kind]}{rare}" + (f", {column.missing:,} missing" if column.missing else "")

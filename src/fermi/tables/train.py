@@ -1,0 +1,138 @@
+"""A fair model of a table, or a whole trade-off curve, each with its audits on training and test rows."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import fermi
+from fermi.auditing import audit
+from fermi.errors import listed
+from fermi.records import AuditRecord, PointRecord, ReportRecord
+from fermi.tables.models import make
+from fermi.tables.saved import SavedModel
+from fermi.tables.task import Part, Prepared
+from fermi.tradeoff import TradeoffCurve, tradeoff_curve
+
+NOTIONS = {
+    "demographic_parity": "demographic parity: each group is given each class equally often",
+    "equalized_odds": "equalized odds: among rows of the same true class, each group is given each class equally often",
+    "equal_opportunity": "equal opportunity: among rows of the advantaged class, each group is given it equally often",
+}
+_MODELS = {"linear": "logistic regression", "boosting": "boosted trees", "mlp": "neural network with two hidden layers"}
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A model, ready to save, and what a page says of it."""
+
+    saved: SavedModel
+    record: ReportRecord
+
+
+@contextmanager
+def gathered(notes: list[str]) -> Iterator[None]:
+    """Warnings become notes, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if issubclass(warning.category, DeprecationWarning | PendingDeprecationWarning | FutureWarning):
+            continue
+        text = " ".join(str(warning.message).split())
+        if text not in notes:
+            notes.append(text)
+
+
+def train(rows: Prepared, kind: str, *, lam: float, max_violation: float | None, source: str) -> Trained:
+    """Fit without fairness and with it, and audit both."""
+    notes = [*rows.notes]
+    said: list[str] = []
+    points: list[PointRecord] = []
+    wanted: dict[str, Any] = {"lam": lam, "max_violation": max_violation}
+    plain: dict[str, Any] = {"lam": 0.0, "max_violation": None}
+    model: Any = None
+    for options in [wanted] if wanted == plain else [plain, wanted]:
+        began = time.perf_counter()
+        with gathered(notes if options is wanted else said):
+            model = _estimator(rows, kind, **options)
+            model.fit(rows.train.X, rows.train.y, sensitive_features=rows.train.s)
+        points.append(_point(model, rows, time.perf_counter() - began))
+    reason = f"λ = {lam:g} was asked for."
+    if max_violation is not None:
+        reason = f"A violation of at most {max_violation:g} on held-out rows was asked for: λ = {model.lam_:.4g}."
+    facts = _facts(rows, kind, source)
+    saved = SavedModel(kind, model, rows.encoder, rows.classes, rows.task, float(model.lam_), facts)
+    record = ReportRecord(
+        title=f"A fair model of {rows.task.target}",
+        facts=facts,
+        points=tuple(points),
+        chosen=len(points) - 1,
+        reason=reason,
+        lam_path=model.lam_path_,
+        notes=tuple(notes),
+    )
+    return Trained(saved, record)
+
+
+def curve(
+    rows: Prepared, kind: str, *, source: str, max_violation: float | None, n_jobs: int | None, progress: bool
+) -> tuple[TradeoffCurve, ReportRecord]:
+    """Models along λ, and the page that compares them."""
+    notes = [*rows.notes]
+    with gathered(notes):
+        found = tradeoff_curve(
+            _estimator(rows, kind), rows.train.X, rows.train.y, sensitive_features=rows.train.s,
+            X_test=rows.test.X, y_test=rows.test.y, sensitive_test=rows.test.s, n_jobs=n_jobs, progress=progress,
+        )  # fmt: skip
+        record = found.report(max_violation)
+    title = f"The price of fairness for {rows.task.target}"
+    return found, replace(record, title=title, facts=_facts(rows, kind, source), notes=tuple(notes))
+
+
+def _estimator(rows: Prepared, kind: str, **options: Any) -> Any:
+    task = rows.task
+    return make(kind, rows.fairness, attributes=task.attributes, seed=task.seed, **options)
+
+
+def _point(model: Any, rows: Prepared, seconds: float) -> PointRecord:
+    splits: dict[str, AuditRecord] = {}
+    for name, part in (("train", rows.train), ("test", rows.test)):
+        splits |= _audits(name, part, model, rows)
+    return PointRecord(f"λ = {model.lam_:.4g}", float(model.lam_), splits, model.history_, seconds)
+
+
+def _audits(name: str, part: Part, model: Any, rows: Prepared) -> dict[str, AuditRecord]:
+    """One audit of the joint groups, or one per column where each column is a term of its own."""
+    probabilities = model.predict_proba(part.X)
+    columns = list(part.s.columns)
+    each = rows.task.attributes == "each" and len(columns) > 1
+    return {
+        f"{name}: {chosen[0]}" if each else name: audit(
+            part.y, probabilities, sensitive_features=part.s[chosen], notion=rows.fairness, classes=rows.classes
+        ).record
+        for chosen in ([[column] for column in columns] if each else [columns])
+    }
+
+
+def _facts(rows: Prepared, kind: str, source: str) -> dict[str, str]:
+    """What was trained on what, in the order in which a page says it."""
+    task = rows.task
+    used = [column for column in rows.encoder.columns if column.kind != "ignored"]
+    left = len(rows.encoder.columns) - len(used)
+    return {
+        "Data": source,
+        "Rows": f"{len(rows.train.y):,} to train, {len(rows.test.y):,} to test, drawn with seed {task.seed}",
+        "Target": f"{task.target}: {listed(rows.classes)}",
+        "Groups": ", ".join(task.sensitive),
+        "Fairness": NOTIONS[task.notion] + (", for each column by itself" if task.attributes == "each" else ""),
+        "Model": _MODELS[kind],
+        "Features": f"{len(rows.encoder.features):,} from {len(used):,} columns"
+        + (f"; {left:,} columns left out" if left else ""),
+        "Sensitive columns as features": "yes: prediction needs them" if task.keep_sensitive else "no",
+        "Software": f"fermi {fermi.__version__}",
+    }

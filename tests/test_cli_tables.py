@@ -1,0 +1,302 @@
+"""The commands on tables as a user runs them: real files, odd files, typos, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fermi import datasets, parity_difference
+from fermi.cli import main
+from fermi.cli.demo import applicants
+from tests.test_tables import people
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
+    """Exit code, what was printed, and what went to stderr."""
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: Any) -> dict[str, Any]:
+    """The JSON document of a command that succeeds."""
+    code, out, err = run(capsys, *arguments, "--json")
+    assert (code, err) == (0, "")
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def saved(frame: pd.DataFrame, path: Path) -> Path:
+    frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
+    return path
+
+
+TASK = ("--target", "hired", "--sensitive", "group")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_adult_from_a_file_to_an_audit(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    suffix: str,
+    monkeypatch: pytest.MonkeyPatch,
+    adult_home: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = datasets.load("adult", data_home=adult_home)
+    file = saved(pd.concat([data.X_train, data.y_train], axis=1), Path(f"adult{suffix}"))
+    target = str(data.y_train.name)
+    found = answer(
+        capsys, "train", file, "--target", target, "--sensitive", "sex", "--max-violation", 0.02, "--drop-sensitive"
+    )
+    assert found["output"] == "adult-model"
+    gap = found["chosen"]["test"]["hard"]["parity_difference"]
+    assert gap["value"] <= 0.03
+    assert gap["low"] <= gap["value"] <= gap["high"]
+    assert found["without_fairness"]["test"]["hard"]["parity_difference"]["value"] > 0.15
+    assert found["chosen"]["test"]["error"]["value"] < 0.19
+    new = saved(pd.concat([data.X_test, data.y_test], axis=1), Path(f"new{suffix}"))
+    assert answer(capsys, "predict", "adult-model", new, "--output", "predicted.csv")["rows"] == len(data.y_test)
+    predicted = pd.read_csv("predicted.csv")
+    audited = answer(
+        capsys, "audit", "predicted.csv", "--target", target, "--prediction", "prediction", "--sensitive", "sex"
+    )
+    gap = parity_difference(predicted["prediction"], predicted["sex"])
+    assert audited["hard"]["parity_difference"]["value"] == pytest.approx(gap)
+    assert audited["error"]["value"] == pytest.approx((predicted["prediction"] != predicted[target]).mean())
+
+
+def test_train_predict_audit_for_a_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = saved(people(), tmp_path / "people.csv")
+    code, out, err = run(capsys, "train", file, *TASK, "--lam", 5, "--output", tmp_path / "m")
+    assert (code, err) == (0, "")
+    for words in ("400 rows, 4 columns", "colour of hair", "3 categories", "They are dropped here", "Report: "):
+        assert words in " ".join(out.split())
+    assert "\x1b" not in out
+    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["arrays.npz", "model.json", "report.html"]
+    code, out, err = run(capsys, "predict", tmp_path / "m", file)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "score,colour of hair,group,hired,prediction,probability=no,probability=yes"
+    assert len(out.splitlines()) == 401
+    (tmp_path / "p.csv").write_text(out)
+    code, out, err = run(
+        capsys, "audit", tmp_path / "p.csv", "--target", "hired", "--probability", "probability=yes",
+        "--sensitive", "group", "--notion", "equalized_odds", "--output", tmp_path / "audit.html",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert "group=a" in out
+    assert "<html" in (tmp_path / "audit.html").read_text(encoding="utf-8")
+
+
+def test_predictions_do_not_need_target_or_group_unless_it_is_a_feature(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = saved(people(), tmp_path / "people.csv")
+    bare = saved(people().drop(columns=["hired", "group"]), tmp_path / "bare.csv")
+    for option, code in (("--drop-sensitive", 0), ("--keep-sensitive", 2)):
+        assert run(capsys, "train", file, *TASK, option, "--output", tmp_path / "m")[0] == 0
+        assert run(capsys, "predict", tmp_path / "m", bare, "--json")[0] == code
+
+
+def test_unseen_categories_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = saved(people(), tmp_path / "people.csv")
+    new = saved(people(30, seed=2).assign(**{"colour of hair": "blue"}), tmp_path / "new.csv")
+    assert run(capsys, "train", file, *TASK, "--output", tmp_path / "m")[0] == 0
+    assert answer(capsys, "predict", tmp_path / "m", new)["unseen"] == {"colour of hair": 30}
+    code, _, err = run(capsys, "predict", tmp_path / "m", new, "--output", tmp_path / "out.parquet")
+    assert code == 0
+    assert "30 values of 'colour of hair' were never seen" in err
+    assert len(pd.read_parquet(tmp_path / "out.parquet")) == 30
+
+
+def test_tradeoff_writes_a_curve_and_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = saved(people(3000), tmp_path / "people.csv")
+    found = answer(capsys, "tradeoff", file, *TASK, "--max-violation", 0.25, "--output", tmp_path / "t")
+    curve = pd.read_csv(tmp_path / "t" / "curve.csv")
+    assert {"train", "validation", "test"} == set(curve["split"])
+    assert found["points"][0]["lam"] == 0
+    assert found["chosen"] in curve["lam"].tolist()
+    rows = curve[(curve["lam"] == found["chosen"]) & (curve["split"] == "validation")]
+    assert rows["violation"].item() <= 0.25
+    point = next(p for p in found["points"] if p["lam"] == found["chosen"])
+    assert point["validation"]["hard"]["parity_difference"]["value"] == pytest.approx(rows["violation"].item())
+    assert (tmp_path / "t" / "report.html").stat().st_size < 2_000_000
+
+
+@pytest.mark.parametrize("model", ["boosting", "mlp"])
+def test_other_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: str) -> None:
+    file = saved(people(200), tmp_path / "people.csv")
+    found = answer(capsys, "train", file, *TASK, "--model", model, "--output", tmp_path / "m")
+    assert found["chosen"]["lam"] == 1
+    assert answer(capsys, "predict", tmp_path / "m", file)["rows"] == 200
+
+
+def test_several_columns_and_each_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = people().assign(sex=np.tile(["f", "m"], 200))
+    file = saved(frame, tmp_path / "people.csv")
+    both = (*TASK, "--sensitive", "sex", "--output", tmp_path / "m")
+    found = answer(capsys, "train", file, *both)
+    assert set(found["chosen"]) == {"lam", "seconds", "train", "test"}
+    found = answer(capsys, "train", file, *both, "--attributes", "each")
+    assert {"test: group", "test: sex"} < set(found["chosen"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("empty.csv", "", "is empty"),
+        ("header.csv", "score,group,hired\n", "has no rows"),
+        ("one.csv", "score,group,hired\n1,a,yes\n", "one class only, 'yes'"),
+        ("class.csv", "score,group,hired\n" + "1,a,yes\n2,b,yes\n" * 9, "one class only, 'yes'"),
+        ("group.csv", "score,group,hired\n" + "1,a,yes\n2,a,no\n" * 9, "one group only"),
+        ("constant.csv", "score,group,hired\n" + "1,a,yes\n1,b,no\n" * 9, "No column can serve as a feature"),
+        ("few.csv", "score,group,hired\n1,a,yes\n2,b,no\n", "too few"),
+    ],
+)
+@pytest.mark.parametrize("command", ["train", "tradeoff"])
+def test_files_that_cannot_be_learned_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, words: str, command: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    code, _, err = run(capsys, command, tmp_path / name, *TASK, "--output", tmp_path / "m")
+    assert code == 2
+    assert words in err
+    assert len(err.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_odd_files_that_can(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = people()
+    frame["mixed"] = [str(j) if j % 3 else "n.a." for j in range(400)]
+    frame["größe <b>"] = np.arange(400.0)
+    frame.loc[:9, "hired"] = None
+    frame.loc[20:29, "group"] = None
+    frame.loc[30:50, "größe <b>"] = None
+    file = saved(frame, tmp_path / "odd name ü.csv")
+    found = answer(capsys, "train", file, *TASK, "--output", tmp_path / "m")
+    assert found["notes"][0] == "10 rows have no 'hired' and were left out."
+    assert found["columns"]["größe <b>"].startswith("number")
+    assert "<b>" not in (tmp_path / "m" / "report.html").read_text(encoding="utf-8").split("</title>")[0]
+    assert answer(capsys, "predict", tmp_path / "m", file)["rows"] == 400
+
+
+def test_five_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.normal(size=(300, 5000)).round(3), columns=[f"x{j}" for j in range(5000)])
+    file = saved(pd.concat([people(300), wide], axis=1), tmp_path / "wide.csv")
+    code, out, err = run(capsys, "train", file, *TASK, "--output", tmp_path / "m")
+    assert (code, err) == (0, "")
+    assert "and 4,962 more columns" in out
+    assert (tmp_path / "m" / "report.html").stat().st_size < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["train", "FILE", "--target", "hierd", "--sensitive", "group"], "--target is 'hierd'"),
+        (["train", "FILE", "--target", "hired", "--sensitive", "Group"], "did you mean 'group'?"),
+        (["train", "FILE", "--target", "hired"], "Missing option '--sensitive'"),
+        (["train", "nowhere.csv", *TASK], "There is no file 'nowhere.csv'."),
+        (["train", "FILE", *TASK, "--lam", "1", "--max-violation", "0.1"], "exclude each other"),
+        (["train", "FILE", *TASK, "--lam", "-1"], "`lam` is -1.0"),
+        (["train", "FILE", *TASK, "--model", "forest"], "`--model` is 'forest'"),
+        (["train", "FILE", *TASK, "--notion", "parity"], "`notion` is 'parity'"),
+        (["train", "FILE", *TASK, "--attributes", "all"], "`attributes` is 'all'"),
+        (["train", "FILE", *TASK, "--test-size", "2"], "`test_size` is 2.0"),
+        (["train", "FILE", *TASK, "--output", "FILE"], "holds other things"),
+        (["train", "FILE", *TASK, "--output", "FILE/m"], "cannot be made"),
+        (["predict", "nowhere", "FILE"], "There is no model in 'nowhere'"),
+        (["audit", "FILE", "--target", "hired", "--sensitive", "group"], "Give either --prediction"),
+        (["audit", "FILE", "--target", "hired", "--prediction", "x", "--sensitive", "group"], "--prediction is 'x'"),
+        (["audit", "FILE", *TASK, "--prediction", "hired", "--output", "x.pdf"], "ends in one of .html"),
+        (["audit", "FILE", *TASK, "--probability", "score"], "`y_pred` has the row"),
+        (["audit", "FILE", "--sensitive", "group", "--probability", "score"], "Probabilities need --target"),
+        (["audit", "FILE", *TASK, "--prediction", "hired", "--confidence", "2"], "`confidence` is 2.0"),
+    ],
+)
+def test_mistakes_get_one_line_and_write_nothing(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = saved(people(), tmp_path / "people.csv")
+    code, _, err = run(capsys, *(a.replace("FILE", str(file)) for a in arguments))
+    assert code == 2
+    assert words in err
+    assert len(err.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_the_question_is_asked_on_a_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = saved(people(), tmp_path / "people.csv")
+    asked = []
+
+    def confirm(question: str, default: bool) -> bool:
+        asked.append((question, default))
+        return True
+
+    monkeypatch.setattr("fermi.cli.train.typer.confirm", confirm)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    code, out, _ = run(capsys, "train", file, *TASK, "--output", tmp_path / "m")
+    assert code == 0
+    assert asked == [("Keep the sensitive columns as features?", False)]
+    assert "may be unlawful" in " ".join(out.split())
+    assert json.loads((tmp_path / "m" / "model.json").read_text())["task"]["keep_sensitive"] is True
+
+
+@pytest.mark.parametrize("command", ["train", "tradeoff"])
+def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str) -> None:
+    saved(applicants(0), tmp_path / "a.csv")
+    task = ["--target", "outcome", "--sensitive", "group", "--model", "boosting"]
+    task += ["--max-violation", "0.0001"] if command == "train" else []
+    # The handler is set anew: a child of a background job inherits that Ctrl-C is ignored.
+    script = "import signal, sys; from fermi.cli import main\n"
+    script += "signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(main(sys.argv[1:]))"
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", script, command, "a.csv", *task],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "years_employed" in line:  # the columns are shown; training follows
+            break
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert err.splitlines()[-1] == "fermi: interrupted"
+    assert "Traceback" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_the_audit_writes_what_the_suffix_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = people().assign(guess=lambda t: np.where(t["score"] > 0, "yes", "no"))
+    frame.loc[:4, "guess"] = None
+    file = saved(frame, tmp_path / "people.csv")
+    ask = ("audit", file, *TASK, "--prediction", "guess")
+    for name in ("a.json", "a.csv", "a.html"):
+        code, out, err = run(capsys, *ask, "--output", tmp_path / name)
+        assert (code, err) == (0, "")
+        assert "5 rows have no 'guess' and were left out." in out
+    document = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
+    assert [group["group"] for group in document["groups"]] == ["group=a", "group=b", "group=c"]
+    table = pd.read_csv(tmp_path / "a.csv")
+    assert len(table) == 3
+    kept = frame.dropna()
+    rate = (kept.loc[kept["group"] == "a", "guess"] == "yes").mean()
+    assert document["groups"][0]["rates"]["yes"]["value"] == pytest.approx(rate)

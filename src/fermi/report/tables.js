@@ -54,6 +54,7 @@ function groupsTable(audit, outcome) {
   const rate = (pairs) => new Map(pairs).get(outcome);
   const shown = [
     [`Predicted “${outcome}”`, (group) => rate(group.rates)],
+    [`Mean probability of “${outcome}”`, (group) => rate(group.soft_rates)],
     ["Error", (group) => group.error],
     [`TPR of “${outcome}”`, (group) => rate(group.tpr)],
     [`FPR of “${outcome}”`, (group) => rate(group.fpr)],
@@ -131,8 +132,10 @@ function measuresTable(audits, shown) {
     line("Rows of unknown group", "in no group’s figures", (a) => single(a.unknown), count),
     line("Error", "of labels (hard)", (a) => a.error, percent),
     line("Expected error", "of labels drawn from the probabilities (soft)", (a) => single(a.error_soft), percent),
-    line("ERMI, bias-corrected", "the plug-in value less what chance alone gives", (a) => a.corrected_ermi, number),
-    line("Permutation p-value", "how often chance alone gives as large an ERMI", (a) => single(a.p_value), pValue),
+    line("ERMI, bias-corrected", "of labels: less what chance alone gives", (a) => a.corrected_ermi, number),
+    line("ERMI, bias-corrected", "of probabilities (soft)", (a) => a.corrected_ermi_soft, number),
+    line("P-value of independence", "how often chance alone gives labels this ERMI", (a) => single(a.p_value), pValue),
+    line("P-value of independence", "of probabilities (soft), by simulation", (a) => single(a.p_value_soft), pValue),
   ].filter((row) => [...row.querySelectorAll("td")].some((cell) => cell.textContent && cell.textContent !== DASH));
   const ofKind = (soft) =>
     all[0].measures

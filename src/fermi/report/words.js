@@ -10,7 +10,8 @@ const MEASURES = new Map([
   ["renyi_mutual_information", ["Rényi mutual information", "of order 2, in nats"]],
   ["renyi_correlation", ["Rényi correlation", "largest correlation of any scores of group and prediction"]],
   ["pearson_correlation", ["Pearson correlation", "of the numbers of group and class; depends on their order"]],
-  ["lq_violation", ["Lq violation", "distance of the joint law from independence"]],
+  ["lq_violation(q=1)", ["L1 violation", "total distance of the joint law from independence"]],
+  ["lq_violation(q=2)", ["L2 violation", "Euclidean distance of the joint law from independence"]],
   ["linf_violation", ["L∞ violation", "largest distance of a group’s rate from the overall rate"]],
 ]);
 

@@ -40,7 +40,8 @@ STOREYS = [
     ["groups"],
     ["encoding"],
     ["codes", "columns"],
-    ["formulas", "errors", "progress", "records", "whole", "checkpoint", "_cache", "_optional", "_jit", "_kernels", "_parallel"],
+    ["formulas", "progress", "records", "whole", "checkpoint", "_optional", "_kernels"],
+    ["errors", "_cache", "_jit", "_parallel"],
 ]
 FLOOR = {name: level for level, storey in enumerate(STOREYS) for name in storey}
 

@@ -114,7 +114,7 @@ def test_unseen_categories_are_counted(tmp_path: Path, capsys: pytest.CaptureFix
     assert answer(capsys, "predict", tmp_path / "m", new)["unseen"] == {"colour of hair": 30}
     code, _, err = run(capsys, "predict", tmp_path / "m", new, "--output", tmp_path / "out.parquet")
     assert code == 0
-    assert "30 values of 'colour of hair' were never seen" in err
+    assert "30 values of 'colour of hair' are such as training never saw" in err
     assert len(pd.read_parquet(tmp_path / "out.parquet")) == 30
 
 
@@ -207,13 +207,17 @@ def test_five_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["train", "FILE", "--target", "hired"], "Missing option '--sensitive'"),
         (["train", "nowhere.csv", *TASK], "There is no file 'nowhere.csv'."),
         (["train", "FILE", *TASK, "--lam", "1", "--max-violation", "0.1"], "exclude each other"),
-        (["train", "FILE", *TASK, "--lam", "-1"], "`lam` is -1.0"),
+        (["train", "FILE", *TASK, "--lam", "-1"], "`--lam` is -1.0"),
         (["train", "FILE", *TASK, "--model", "forest"], "`--model` is 'forest'"),
-        (["train", "FILE", *TASK, "--notion", "parity"], "`notion` is 'parity'"),
-        (["train", "FILE", *TASK, "--attributes", "all"], "`attributes` is 'all'"),
-        (["train", "FILE", *TASK, "--test-size", "2"], "`test_size` is 2.0"),
-        (["train", "FILE", *TASK, "--output", "FILE"], "holds other things"),
-        (["train", "FILE", *TASK, "--output", "FILE/m"], "cannot be made"),
+        (["train", "FILE", *TASK, "--notion", "parity"], "`--notion` is 'parity'"),
+        (["train", "FILE", *TASK, "--attributes", "all"], "`--attributes` is 'all'"),
+        (["train", "FILE", *TASK, "--test-size", "2"], "`--test-size` is 2.0"),
+        (["train", "FILE", *TASK, "--max-violation", "5"], "`--max-violation` is 5.0"),
+        (["train", "FILE", *TASK, "--seed", "-1"], "`--seed` is -1"),
+        (["train", "FILE", *TASK, "--output", "FILE"], ", a file; expected a new or an empty folder"),
+        (["train", "FILE", *TASK, "--output", "FILE/m"], "is no folder"),
+        (["train", "FILE", *TASK, "--output", "."], "a folder that holds other things"),
+        (["tradeoff", "FILE", *TASK, "--jobs", "0"], "--jobs is 0"),
         (["predict", "nowhere", "FILE"], "There is no model in 'nowhere'"),
         (["audit", "FILE", "--target", "hired", "--sensitive", "group"], "Give either --prediction"),
         (["audit", "FILE", "--target", "hired", "--prediction", "x", "--sensitive", "group"], "--prediction is 'x'"),
@@ -221,6 +225,9 @@ def test_five_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["audit", "FILE", *TASK, "--probability", "score"], "`y_pred` has the row"),
         (["audit", "FILE", "--sensitive", "group", "--probability", "score"], "Probabilities need --target"),
         (["audit", "FILE", *TASK, "--prediction", "hired", "--confidence", "2"], "`confidence` is 2.0"),
+        (["audit", "FILE", *TASK, "--prediction", "group"], "both the prediction and a sensitive column"),
+        (["audit", "FILE", *TASK, "--prediction", "hired", "--advantaged", "yes"], "--advantaged is for"),
+        (["audit", "FILE", "--prediction", "hired", "--sensitive", "score"], "put them into ranges"),
     ],
 )
 def test_mistakes_get_one_line_and_write_nothing(
@@ -284,6 +291,43 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
+def test_prediction_keeps_what_it_does_not_know(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = saved(people(), tmp_path / "people.csv")
+    assert run(capsys, "train", file, *TASK, "--output", tmp_path / "m")[0] == 0
+    (tmp_path / "new.csv").write_text("id,score,colour of hair\n007,?,brün\n008,1.50,true\n")
+    for name in ("out.csv", "out.csv.gz"):
+        assert run(capsys, "predict", tmp_path / "m", tmp_path / "new.csv", "--output", tmp_path / name)[0] == 0
+        written = pd.read_csv(tmp_path / name, dtype=str, keep_default_na=False)
+        assert written.iloc[:, :3].to_numpy().tolist() == [["007", "?", "brün"], ["008", "1.50", "true"]]
+    unseen = answer(capsys, "predict", tmp_path / "m", tmp_path / "new.csv")["unseen"]
+    assert unseen == {"score": 1, "colour of hair": 1}
+
+
+def test_groups_that_cannot_be_compared_are_no_parity(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = people().assign(guess=lambda t: np.where(t["score"] > 0, "yes", "no"))
+    frame.loc[frame["hired"] == "yes", "group"] = "a"  # no other group has the advantaged label
+    file = saved(frame, tmp_path / "people.csv")
+    ask = ("audit", file, *TASK, "--prediction", "guess", "--notion", "equal_opportunity")
+    found = answer(capsys, *ask)["hard"]["parity_difference"]
+    assert (found["value"], found["note"]) == (None, "no two groups with rows: nothing to compare")
+    found = answer(capsys, *ask, "--advantaged", "no")["hard"]["parity_difference"]
+    assert found["value"] > 0
+
+
+def test_probabilities_find_their_class_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = people().assign(p=lambda t: (1 + np.tanh(t["score"])) / 2)
+    frame["probability=no"], frame["probability=yes"] = 1 - frame["p"], frame["p"]
+    file = saved(frame, tmp_path / "people.csv")
+    columns = [["p"], ["probability=yes"], ["probability=no"], ["probability=yes", "probability=no"]]
+    asked = [[word for name in names for word in ("--probability", name)] for names in columns] + [
+        ["--prediction", "p"]
+    ]
+    answers = [answer(capsys, "audit", file, *TASK, *words) for words in asked]
+    errors = [found["error"]["value"] for found in answers]
+    assert errors == [errors[0]] * len(asked)
+    assert answers[2]["notes"][0] == "'probability=no': taken as the probabilities of 'no', in this order."
+
+
 def test_the_audit_writes_what_the_suffix_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     frame = people().assign(guess=lambda t: np.where(t["score"] > 0, "yes", "no"))
     frame.loc[:4, "guess"] = None
@@ -293,6 +337,9 @@ def test_the_audit_writes_what_the_suffix_says(tmp_path: Path, capsys: pytest.Ca
         code, out, err = run(capsys, *ask, "--output", tmp_path / name)
         assert (code, err) == (0, "")
         assert "5 rows have no 'guess' and were left out." in out
+    assert run(capsys, *ask, "--output", tmp_path / "small.json", "--min-group-size", 100)[0] == 0
+    withheld = json.loads((tmp_path / "small.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert withheld["groups"][-1]["rows"] is None
     document = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert [group["group"] for group in document["groups"]] == ["group=a", "group=b", "group=c"]
     table = pd.read_csv(tmp_path / "a.csv")

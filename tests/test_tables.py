@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import pickle
 from pathlib import Path
@@ -15,9 +16,9 @@ from fermi.classifier import FermiClassifier
 from fermi.errors import FermiError
 from fermi.tables import models
 from fermi.tables.encoder import TableEncoder
-from fermi.tables.files import read_table, write_table
+from fermi.tables.files import read_raw, read_table, write_table
 from fermi.tables.saved import ARRAYS, MARK, SavedModel
-from fermi.tables.task import Task, prepare
+from fermi.tables.task import Task, natural, prepare
 from fermi.whole import whole_file, whole_folder
 
 
@@ -41,7 +42,9 @@ def test_what_is_written_is_read_again(tmp_path: Path, suffix: str) -> None:
         people().to_csv(tmp_path / f"t{suffix}", index=False)
     else:
         write_table(people(), tmp_path / f"t{suffix}")
-    pd.testing.assert_frame_equal(read_table(tmp_path / f"t{suffix}"), people(), check_dtype=False)
+    found = read_table(tmp_path / f"t{suffix}")
+    found["score"] = found["score"].astype(float)  # a text file holds text
+    pd.testing.assert_frame_equal(found, people(), check_dtype=False)
     assert [path.name for path in tmp_path.iterdir()] == [f"t{suffix}"]
 
 
@@ -92,15 +95,92 @@ def test_a_file_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
 
 
 def test_a_folder_replaces_its_own_kind_only(tmp_path: Path) -> None:
-    for text in ("one", "two"):
-        with whole_folder(tmp_path / "m", "mark") as partial:
-            (partial / "mark").write_text(text)
+    names = ("mark", "more")
+
+    def write(text: str) -> None:
+        with whole_folder(tmp_path / "m", names) as partial:
+            for name in names:
+                (partial / name).write_text(text)
+
+    write("one")
+    write("two")
     assert (tmp_path / "m" / "mark").read_text() == "two"
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "thesis.tex").write_text("years of work")
-    with pytest.raises(FermiError, match="holds other things"), whole_folder(tmp_path / "other", "mark"):
-        pass
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "other"]
+    (tmp_path / "m" / "thesis.tex").write_text("years of work")
+    with pytest.raises(FermiError, match="holds other things"):
+        write("three")
+    (tmp_path / "m" / "thesis.tex").unlink()
+    (tmp_path / "m" / "more").unlink()  # a file of the same name alone may be somebody's
+    with pytest.raises(FermiError, match="holds other things"):
+        write("four")
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+def test_a_folder_that_fails_leaves_the_old_one_and_no_parents(tmp_path: Path) -> None:
+    def write(path: Path) -> None:
+        with whole_folder(path, ("mark",)) as partial:
+            (partial / "mark").write_text("new")
+            raise KeyboardInterrupt
+
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "mark").write_text("old")
+    for path in (tmp_path / "m", tmp_path / "deep" / "er" / "m"):
+        with pytest.raises(KeyboardInterrupt):
+            write(path)
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+    assert (tmp_path / "m" / "mark").read_text() == "old"
+
+
+def test_the_types_of_a_text_file_do_not_hang_on_its_rows(tmp_path: Path) -> None:
+    text = "flag,code,x\n" + "true,01,1\nfalse,02,2\nunknown,A,3\n" * 20
+    (tmp_path / "all.csv").write_text(text)
+    (tmp_path / "some.csv").write_text("flag,code,x\ntrue,01,1\nfalse,02,2\n")
+    encoder = TableEncoder.learn(read_table(tmp_path / "all.csv"))
+    everything, _ = encoder.transform(read_table(tmp_path / "all.csv"))
+    some, unseen = encoder.transform(read_table(tmp_path / "some.csv"))
+    np.testing.assert_array_equal(some, everything[:2])
+    assert unseen == {}
+    assert read_raw(tmp_path / "some.csv")["code"].tolist() == ["01", "02"]
+
+
+def test_dates_of_parquet_count_days(tmp_path: Path) -> None:
+    days = [datetime.date(2020, 1, 1) + datetime.timedelta(days=j) for j in range(40)]
+    pd.DataFrame({"day": days}).to_parquet(tmp_path / "t.parquet")
+    encoder = TableEncoder.learn(read_table(tmp_path / "t.parquet"))
+    assert encoder.columns[0].kind == "date"
+    matrix, _ = encoder.transform(read_table(tmp_path / "t.parquet"))
+    np.testing.assert_allclose(np.diff(matrix[:, 0]), 1 / np.std(np.arange(40)))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["1", "0", "1"], [1, 0, 1]),
+        (["1.0", "0.0", "1.0"], [1, 0, 1]),
+        ([1.0, 0.0, 1.0], [1, 0, 1]),
+        ([True, False, True], [True, False, True]),
+        (["01", "02", "01"], ["01", "02", "01"]),
+        (["1", "x", "1"], ["1", "x", "1"]),
+        (["None", "Some ", "None"], ["None", "Some", "None"]),
+        ([2**53, 2**53 + 1, 2**53], [2**53, 2**53 + 1, 2**53]),
+    ],
+)
+def test_labels_in_their_own_type(given: list[Any], expected: list[Any]) -> None:
+    found = natural(pd.Series(given), "y").tolist()
+    assert found == expected
+    assert [type(label) for label in found] == [type(label) for label in expected]
+
+
+@pytest.mark.parametrize("given", [[0.5, 1.5], [np.inf, 1.0]])
+def test_fractions_are_no_labels(given: list[float]) -> None:
+    with pytest.raises(FermiError, match="expected words or whole numbers"):
+        natural(pd.Series(given), "The target 'y'")
+
+
+def test_a_copy_of_the_group_among_the_features_is_said() -> None:
+    frame = people().assign(copy=lambda t: t["group"].map({"a": 1, "b": 2, "c": 2}))
+    assert prepare(frame, Task("hired", ("group",))).notes == []
+    frame["copy"] = frame["group"].map({"a": 1, "b": 2, "c": 3})
+    assert "The column 'copy' tells the group" in prepare(frame, Task("hired", ("group",))).notes[0]
 
 
 def encoded(frame: pd.DataFrame, new: pd.DataFrame | None = None) -> tuple[pd.DataFrame, dict[str, int], TableEncoder]:
@@ -119,7 +199,8 @@ def test_numbers_are_standardised_and_missing_ones_marked() -> None:
     new, unseen, _ = encoded(frame, pd.DataFrame({"x": ["2.5", "many", None, np.inf]}))
     np.testing.assert_allclose(new["x"], [z / 2, 0, 0, 0])
     assert new["x: missing"].tolist() == [0, 1, 1, 1]
-    assert unseen == {"x": 2}  # the word and the infinity; what is missing is not unseen
+    assert unseen == {"x": 2}  # the word and the infinity: training had missing ones too
+    assert encoded(frame[:3], pd.DataFrame({"x": [None, 1.0]}))[1] == {"x": 1}
 
 
 def test_categories_become_columns_and_new_ones_are_counted() -> None:
@@ -153,6 +234,7 @@ def test_rare_categories_share_a_column_and_are_not_unseen() -> None:
         ([1, 2] * 20, "number"),
         ([1e308, -1e308] * 20, "ignored"),
         ([*(str(j / 7) for j in range(38)), "unknown", "unknown"], "number"),
+        (["0", "1"] * 20, "number"),
         ([*("1", "2") * 19, "a", "b"], "category"),
         ([[1, 2], [3]] * 20, "category"),
         (pd.date_range("2020-01-01", periods=40).tolist(), "date"),
@@ -198,7 +280,7 @@ def test_the_split_is_stratified_seeded_and_the_test_rows_teach_nothing() -> Non
         ({}, Task("hired", ("hired",)), "both the target and a sensitive column"),
         ({}, Task("hired", ("group", "group")), "names the same column twice"),
         ({}, Task("hired", ("group",), ignore=("hired",)), "to be ignored, and to be used"),
-        ({}, Task("score", ("group",)), "different numbers; expected a few classes"),
+        ({}, Task("score", ("group",)), "different values; expected a few classes"),
         ({}, Task("hired", ("score",)), "put them into ranges first"),
         ({"hired": "yes"}, Task("hired", ("group",)), "one class only, 'yes'"),
         ({"hired": None}, Task("hired", ("group",)), "missing in every row"),
@@ -267,5 +349,12 @@ def test_a_pickle_in_the_place_of_arrays_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / ARRAYS).unlink()
     with pytest.raises(FermiError, match="is damaged"):
         SavedModel.load(tmp_path)
+    SavedModel("linear", model, rows.encoder, rows.classes, rows.task, 1.0, {}).save(tmp_path)
+    document = json.loads((tmp_path / MARK).read_text())
+    changed = {"classes": ["no", "yes", "maybe"], "columns": document["columns"][:1], "kind": "forest"}
+    for name, value in [*changed.items(), ("columns", [{**c, "scale": 0} for c in document["columns"]])]:
+        (tmp_path / MARK).write_text(json.dumps({**document, name: value}))
+        with pytest.raises(FermiError):
+            SavedModel.load(tmp_path)
     with pytest.raises(FermiError, match="There is no model"):
         SavedModel.load(tmp_path / "elsewhere")

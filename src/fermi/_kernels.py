@@ -87,6 +87,44 @@ def add_probabilities(
 
 
 @compiled
+def add_products(z: Ints, z0: int, width: int, s: Ints, s0: int, F: Floats, weight: Floats, table: Floats) -> None:
+    """table[row] += weight · F Fᵀ. A weight of length one stands for all rows."""
+    step = 1 if z.shape[0] > 1 else 0
+    weight_step = 1 if weight.shape[0] > 1 else 0
+    for i in range(F.shape[0]):
+        row = (z[i * step] - z0) * width + s[i] - s0
+        for j in range(F.shape[1]):
+            f = weight[i * weight_step] * F[i, j]
+            for h in range(F.shape[1]):
+                table[row, j, h] += f * F[i, h]
+
+
+@compiled
+def add_bins(s: Ints, s0: int, F: Floats, y: Ints, y0: int, class_of: Ints, weight: Floats, table: Floats) -> None:
+    """By group, class and bin of F: rows, Σw, Σ w F, Σw of the rows that are of the class, Σw² of all and of those.
+
+    Of two classes only the second: the other follows. A weight of length one stands for all rows.
+    """
+    weight_step = 1 if weight.shape[0] > 1 else 0
+    n_bins = table.shape[2]
+    first = F.shape[1] - table.shape[1]
+    for i in range(F.shape[0]):
+        w = weight[i * weight_step]
+        if w > 0.0:
+            own = class_of[y[i] - y0]
+            for j in range(table.shape[1]):
+                f = F[i, first + j]
+                cell = table[s[i] - s0, j, min(int(f * n_bins), n_bins - 1)]
+                cell[0] += 1.0
+                cell[1] += w
+                cell[2] += w * f
+                cell[4] += w * w
+                if own == first + j:
+                    cell[3] += w
+                    cell[5] += w * w
+
+
+@compiled
 def softmax_rows(logits: Floats, target: Ints, weight: Floats) -> float:
     """Turn logits into probabilities in place, and return the weighted cross-entropy."""
     loss = 0.0

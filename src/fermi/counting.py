@@ -31,14 +31,56 @@ def count(conditions: Codes, groups: Codes, prediction: Prediction, weight: Floa
     def count_part(part: slice) -> NDArray[Any]:
         table = np.zeros((n_z * n_s, prediction.width), dtype=np.int64 if integer else np.float64)
         for rows in chunks(part):
-            # The codes begin at -1, unknown or outside, and the table with a row for that.
-            z = conditions.part(rows if not conditions.is_constant else slice(0, 1))
-            where = (z, conditions.first - 1, n_s, groups.part(rows), groups.first - 1)
+            where = _where(conditions, groups, rows)
             _count_chunk(where, prediction, rows, None if weight is None else weight[rows], table)
         return table
 
     table = sum(over_parts(len(groups), count_part, result_size=n_cells(conditions, groups, prediction)))
     return np.reshape(table, (n_z, n_s, prediction.width)).astype(np.float64)
+
+
+def count_products(conditions: Codes, groups: Codes, F: NDArray[Any], weight: Floats | None) -> Floats:
+    """Σ w F_j F_l of every cell, conditions × groups × classes × classes, the first two as in `count`."""
+    n_z, n_s, m = len(conditions.values_of) + 1, len(groups.values_of) + 1, F.shape[1]
+
+    def add_part(part: slice) -> Floats:
+        table = np.zeros((n_z * n_s, m, m))
+        for rows in chunks(part):
+            chunk = np.ascontiguousarray(F[rows], dtype=np.float64)
+            _kernels.add_products(
+                *_where(conditions, groups, rows), chunk, _ONE if weight is None else weight[rows], table
+            )
+        return table
+
+    table = sum(over_parts(len(groups), add_part, result_size=n_z * n_s * m * m))
+    return np.reshape(table, (n_z, n_s, m, m))
+
+
+def count_bins(
+    groups: Codes, F: NDArray[Any], target: Codes, class_of: Ints, weight: Floats | None, n_bins: int
+) -> Floats:
+    """Groups × classes (of two the second) × bins of the probability × what `_kernels.add_bins` adds up.
+
+    The first group is "unknown"; `class_of` is the class that each code of the target stands for.
+    """
+    shape = (len(groups.values_of) + 1, 1 if F.shape[1] == 2 else F.shape[1], n_bins, 6)
+
+    def add_part(part: slice) -> Floats:
+        table = np.zeros(shape)
+        for rows in chunks(part):
+            chunk = np.ascontiguousarray(F[rows], dtype=np.float64)
+            s, y, w = groups.part(rows), target.part(rows), _ONE if weight is None else weight[rows]
+            _kernels.add_bins(s, groups.first - 1, chunk, y, target.first, class_of, w, table)
+        return table
+
+    table: Floats = np.sum(over_parts(len(groups), add_part, result_size=int(np.prod(shape))), axis=0)
+    return table
+
+
+def _where(conditions: Codes, groups: Codes, rows: slice) -> tuple[Ints, int, int, Ints, int]:
+    """The codes of some rows, as the kernels take them: they begin at -1, and the table with a row for that."""
+    z = conditions.part(rows if not conditions.is_constant else slice(0, 1))
+    return z, conditions.first - 1, len(groups.values_of) + 1, groups.part(rows), groups.first - 1
 
 
 def _count_chunk(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,45 +15,60 @@ from fermi.errors import DataError, bad_argument
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A path beside `path` to write to, which takes its place when all is written, and goes when something fails."""
-    _check_parent(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix="".join(path.suffixes))
+    if path.is_dir():
+        raise bad_argument("--output", f"is {str(path)!r}, which is a folder", "the name of a file")
+    near = _nearest_folder(path)
+    handle, name = tempfile.mkstemp(dir=near, prefix=f".{path.stem}-", suffix="".join(path.suffixes))
     os.close(handle)
     partial = Path(name)
     try:
         yield partial
         partial.chmod(0o666 & ~_umask())  # mkstemp's files are for their owner alone
+        path.parent.mkdir(parents=True, exist_ok=True)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
 
 
 @contextmanager
-def whole_folder(path: Path, mark: str) -> Iterator[Path]:
-    """A folder to write to, which takes the place of `path` when all is written.
+def whole_folder(path: Path, names: Collection[str]) -> Iterator[Path]:
+    """A folder to write the files `names` to, which takes the place of `path` when all is written.
 
-    What is replaced must be empty or hold the file `mark`, which says that this command wrote it.
+    What is replaced must be empty or hold these very files and nothing else: all of it was written like this before.
     """
-    if path.exists() and not (path.is_dir() and (not any(path.iterdir()) or (path / mark).is_file())):
-        raise bad_argument("--output", f"is {str(path)!r}, which holds other things", "a new or an empty folder")
-    _check_parent(path)
-    partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
+    path = path.resolve()
+    present = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    if path.exists() and (not path.is_dir() or (present and present != set(names))):
+        what = "a file" if path.is_file() else "a folder that holds other things"
+        raise bad_argument("--output", f"is {str(path)!r}, {what}", "a new or an empty folder")
+    near = _nearest_folder(path)
+    partial = Path(tempfile.mkdtemp(dir=near, prefix=f".{path.name}-"))
+    before = partial.with_name(f"{partial.name}-before")
     try:
         yield partial
         partial.chmod(0o777 & ~_umask())
+        path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
-            shutil.rmtree(path)
+            path.replace(before)
         partial.replace(path)
+    except BaseException:
+        if before.exists() and not path.exists():
+            before.replace(path)
+        raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        if path.exists():
+            shutil.rmtree(before, ignore_errors=True)
 
 
-def _check_parent(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"The folder {str(path.parent)!r} cannot be made: {error.strerror}.") from error
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise DataError(f"Nothing can be written into the folder {str(path.parent.resolve())!r}.")
+def _nearest_folder(path: Path) -> Path:
+    """The folder that `path` is to stand in, or the nearest one above it that exists: it must take files."""
+    near = next((parent for parent in path.absolute().parents if parent.exists()), Path("/"))
+    if not near.is_dir():
+        raise DataError(f"{str(path)!r} cannot be made: {str(near)!r} is no folder.")
+    if not os.access(near, os.W_OK | os.X_OK):
+        raise DataError(f"Nothing can be written into the folder {str(near)!r}.")
+    return near
 
 
 def _umask() -> int:

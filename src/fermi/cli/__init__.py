@@ -6,7 +6,9 @@ Exit codes: 0 success, 2 a user's mistake (one line on stderr), 1 anything else.
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -82,17 +84,7 @@ def train_command(
     from fermi.cli.train import run
     from fermi.tables.task import Task
 
-    task = Task(
-        target,
-        tuple(sensitive),
-        notion,
-        tuple(advantaged or ()),
-        attributes,
-        False,
-        tuple(ignore or ()),
-        test_size,
-        seed,
-    )
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
     run(file, task, model=model, lam=lam, max_violation=max_violation, keep=keep_sensitive, output=output, as_json=json)
 
 
@@ -110,17 +102,7 @@ def tradeoff_command(
     from fermi.cli.tradeoff import run
     from fermi.tables.task import Task
 
-    task = Task(
-        target,
-        tuple(sensitive),
-        notion,
-        tuple(advantaged or ()),
-        attributes,
-        False,
-        tuple(ignore or ()),
-        test_size,
-        seed,
-    )
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
     run(
         file,
         task,
@@ -158,6 +140,7 @@ def audit_command(
         typer.Option(metavar="COL", help="Instead: the probability of the second of two classes, or one per class."),
     ] = None,
     notion: Notion = "demographic_parity",
+    advantaged: Advantaged = None,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     min_group_size: Annotated[
         int | None, typer.Option(help="Withhold the figures of groups with fewer rows, for privacy.")
@@ -170,7 +153,9 @@ def audit_command(
     """Measure how far somebody's predictions depend on the group."""
     from fermi.cli.audit import Question, run
 
-    question = Question(target, prediction, probability or (), sensitive, notion, confidence, min_group_size)
+    question = Question(
+        target, prediction, probability or (), sensitive, notion, confidence, min_group_size, advantaged or ()
+    )
     run(file, question, output=output, as_json=json)
 
 
@@ -223,6 +208,8 @@ def data_fetch(name: Annotated[str, typer.Argument(help="The data set.")], json:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what is half written goes then, too
     try:
         code = app(args=arguments, prog_name="fermi", standalone_mode=False)
         sys.stdout.flush()

@@ -65,16 +65,27 @@ def show_points(record: ReportRecord, console: Console) -> None:
 def without_splits(record: ReportRecord, splits: set[str], labels: set[str] | None = None) -> ReportRecord:
     """The same without some splits, of all models or of those with some labels alone."""
     points = [
-        replace(point, splits={name: audit for name, audit in point.splits.items() if name not in splits})
+        # With an audit per column, splits are called "test: sex" and the like.
+        replace(point, splits={k: audit for k, audit in point.splits.items() if k.partition(":")[0] not in splits})
         for point in record.points
         if labels is None or point.label in labels
     ]
     return replace(record, points=tuple(points))
 
 
+def show_groups(audit: AuditRecord, console: Console) -> None:
+    """Each group's size, how often each class is predicted, and how often wrongly."""
+    table = simple_table("group (test rows)", "rows", *(f"predicted {label}" for label in audit.classes[-3:]), "error")
+    for group in audit.groups[:_SHOWN_COLUMNS]:
+        rates = [written(rate) for rate in list(group.rates.values())[-3:]]
+        table.add_row(_plain(group.group), f"{group.rows:,.0f}", *rates, written(group.error))
+    console.print(table)
+
+
 def point_summary(point: PointRecord) -> dict[str, Any]:
     """A model for machines: every split's error and violations."""
-    return {"lam": point.lam, "seconds": point.seconds, **{s: audit_summary(a) for s, a in point.splits.items()}}
+    audits = {split: audit_summary(audit) for split, audit in point.splits.items()}
+    return {"lam": point.lam, "seconds": _number(point.seconds), **audits}
 
 
 def audit_summary(audit: AuditRecord) -> dict[str, Any]:
@@ -91,7 +102,7 @@ def group_summary(group: GroupRecord) -> dict[str, Any]:
     """One group for machines."""
     return {
         "group": group.group,
-        "rows": group.rows,
+        "rows": _number(group.rows),
         "rates": {label: _numbers(rate) for label, rate in group.rates.items()},
         "error": _numbers(group.error),
         "tpr": {label: _numbers(rate) for label, rate in group.tpr.items()},
@@ -105,4 +116,9 @@ def _numbers(estimate: Estimate | None) -> dict[str, Any] | None:
     if estimate is None:
         return None
     values = {name: getattr(estimate, name) for name in ("value", "low", "high")}
-    return {name: None if math.isnan(value) else value for name, value in values.items()}
+    found: dict[str, Any] = {name: _number(value) for name, value in values.items()}
+    return {**found, "note": estimate.note} if estimate.note else found
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value

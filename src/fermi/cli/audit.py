@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from fermi.auditing import Audit, audit
 from fermi.cli._tables import audit_summary, group_summary
 from fermi.errors import FermiError, listed
+from fermi.notions import as_notion
 from fermi.tables.files import read_table, write_table
-from fermi.tables.task import natural, require_columns
+from fermi.tables.task import advantaged, natural, refuse_amounts, require_columns
 from fermi.whole import whole_file
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
 _OUTPUTS = (".html", ".json", ".csv")
@@ -35,6 +36,7 @@ class Question:
     notion: str
     confidence: float
     min_group_size: int | None
+    advantaged: Sequence[str] = ()
 
 
 def run(file: str, question: Question, *, output: str | None, as_json: bool) -> None:
@@ -45,7 +47,7 @@ def run(file: str, question: Question, *, output: str | None, as_json: bool) -> 
     if (question.prediction is None) == (not question.probability):
         raise FermiError("Give either --prediction, a column of labels, or --probability, one column per class.")
     frame, notes = _complete(read_table(file), question)
-    found = _audit(frame, question)
+    found = _audit(frame, question, notes)
     document = {**audit_summary(found.record), "groups": [group_summary(g) for g in found.record.groups]}
     text = json.dumps({**document, "notes": [*notes, *found.record.notes]}, ensure_ascii=False, indent=2)
     if output is not None:
@@ -69,6 +71,10 @@ def _complete(frame: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, li
     }
     given = {option: [name for name in names if name is not None] for option, names in asked.items()}
     require_columns(frame, {**given, "--sensitive": question.sensitive})
+    for name in question.sensitive:
+        if name == question.prediction:
+            raise FermiError(f"{name!r} is both the prediction and a sensitive column.")
+        refuse_amounts(frame[name])
     notes = []
     for option, names in given.items():
         whole = frame[names].notna().all(axis=1)
@@ -80,12 +86,21 @@ def _complete(frame: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, li
     return frame.reset_index(drop=True), notes
 
 
-def _audit(frame: pd.DataFrame, question: Question) -> Audit:
-    y_true = None
+def _audit(frame: pd.DataFrame, question: Question, notes: list[str]) -> Audit:
+    y_true, notion = None, as_notion(question.notion)
     if question.target is not None:
         y_true = natural(frame[question.target], f"The target {question.target!r}")
     predicted, classes = _predictions(frame, question, y_true)
-    options: dict[str, Any] = {"notion": question.notion, "confidence": question.confidence}
+    if classes is not None:
+        columns = [*question.probability, *([question.prediction] if question.prediction else [])]
+        notes.append(
+            f"{listed(columns)}: taken as the probabilities of {listed(classes[-len(columns) :])}, in this order."
+        )
+    if question.advantaged:
+        notion = advantaged(
+            question.notion, question.advantaged, [] if y_true is None else sorted(set(y_true.tolist()))
+        )
+    options: dict[str, Any] = {"notion": notion, "confidence": question.confidence}
     if question.min_group_size is not None:
         options["min_group_size"] = question.min_group_size
     return audit(y_true, predicted, sensitive_features=frame[list(question.sensitive)], classes=classes, **options)
@@ -108,25 +123,36 @@ def _predictions(
         raise FermiError("Probabilities need --target: its values, sorted, are the classes of the columns.")
     classes = sorted(set(y_true.tolist()))
     try:
-        matrix = frame[columns].to_numpy(dtype=np.float64)
+        matrix = np.column_stack([pd.to_numeric(frame[name]).to_numpy(dtype=np.float64) for name in columns])
     except (TypeError, ValueError):
         raise FermiError(f"The columns {listed(columns)} hold other things than probabilities.") from None
+    order = _classes_of(columns, classes)
     if len(columns) == 1 and len(classes) == 2:
-        matrix = np.hstack([1.0 - matrix, matrix])
+        matrix, order = np.hstack([1.0 - matrix, matrix]), [_other(order[0], classes), order[0]]
     if matrix.shape[1] != len(classes):
         raise FermiError(
             f"There are {len(columns)} columns of probabilities for the {len(classes)} classes {listed(classes)}."
         )
-    return matrix, classes
+    return matrix, order
+
+
+def _classes_of(columns: Sequence[str], classes: list[Any]) -> list[Any]:
+    """The class of each column: by its name if that is ``probability=LABEL``, else in their order, the last for one."""
+    words = {f"probability={label}": label for label in classes}
+    if all(name in words for name in columns):
+        return [words[name] for name in columns]
+    return classes[-len(columns) :]
+
+
+def _other(label: Any, classes: list[Any]) -> Any:
+    return next(other for other in classes if other != label)
 
 
 def _are_fractions(values: pd.Series[Any]) -> bool:
-    import pandas as pd
-
-    if not pd.api.types.is_float_dtype(values.dtype):
+    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    if np.isnan(found).any():
         return False
-    numbers = values.to_numpy(dtype=np.float64)
-    return bool((numbers != np.round(numbers)).any() and numbers.min() >= 0.0 and numbers.max() <= 1.0)
+    return bool((found != np.round(found)).any() and found.min() >= 0.0 and found.max() <= 1.0)
 
 
 def _write(found: Audit, text: str, path: Path, suffix: str) -> None:

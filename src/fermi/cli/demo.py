@@ -29,7 +29,7 @@ def run(seed: int, *, output: str, as_json: bool) -> None:
     """Draw the data, train along λ, write the file and the report, print the plain model and a fair one."""
     console = Console(quiet=as_json)
     folder = Path(output)
-    with whole_folder(folder, FILE) as partial:
+    with whole_folder(folder, (FILE, REPORT)) as partial:
         frame = applicants(seed)
         write_table(frame, partial / FILE)
         rows = prepare(frame, Task("outcome", ("group",), seed=seed))
@@ -47,16 +47,18 @@ def run(seed: int, *, output: str, as_json: bool) -> None:
         where = {"data": str(folder / FILE), "report": str(folder / REPORT)}
         print(json.dumps({**found, **where}, indent=2, ensure_ascii=False))
         return
+    sizes = {split: f"{audit.rows:,.0f}" for split, audit in plain.splits.items()}
     console.print(
-        f"Logistic regressions on {len(rows.train.y):,} made-up credit applicants, tested on {len(rows.test.y):,}: "
-        f"{len(record.points)} of them along λ, from no fairness at all. The model never sees the group."
+        f"{len(record.points)} logistic regressions along λ, from no fairness at all, on made-up credit applicants: "
+        f"{sizes['train']} to train, {sizes['validation']} to choose, {sizes['test']} to test. None sees the group."
     )
     show_points(without_splits(record, {"train", "validation"}, {plain.label, fair.label}), console)
     console.print(record.reason)
+    asked = f"{folder / FILE} --target outcome --sensitive group --max-violation {_BOUND:g}"
     console.print(
         f"\nThe report, with the whole curve to choose from: {folder / REPORT}\n"
-        f"The data: {folder / FILE}. The same by hand:\n"
-        f"  fermi train {folder / FILE} --target outcome --sensitive group --max-violation {_BOUND:g}",
+        f"The data: {folder / FILE}. The same by hand:\n  fermi tradeoff {asked} --seed {seed}\n"
+        f"and for a model to predict with:\n  fermi train {asked}",
         markup=False, highlight=False, soft_wrap=True,
     )  # fmt: skip
 

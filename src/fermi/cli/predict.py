@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from fermi.errors import FermiError
-from fermi.tables.files import check_writable_format, read_table, write_table
+from fermi.tables.files import check_writable_format, read_raw, understood, write_table
 from fermi.tables.saved import SavedModel
 
 
@@ -16,14 +16,14 @@ def run(folder: str, file: str, *, output: str | None, as_json: bool) -> None:
     if output is not None:
         check_writable_format(output)
     model = SavedModel.load(folder)
-    frame = read_table(file)
-    predicted, unseen = model.predict(frame)
+    frame = read_raw(file)  # what is not predicted is written again as it was
+    predicted, unseen = model.predict(understood(frame))
     taken = [name for name in predicted.columns if name in frame.columns]
     if taken:
         raise FermiError(f"The file has a column {taken[0]!r} already: rename it, so that nothing is lost.")
     result = frame.join(predicted)
     notes = [
-        f"{count:,} values of {name!r} were never seen in training, or are no numbers: they count as none of the known."
+        f"{count:,} values of {name!r} are such as training never saw, or missing: they count as none, or as the mean."
         for name, count in unseen.items()
     ]
     if output is not None:

@@ -9,7 +9,8 @@ from rich.console import Console
 
 from fermi import report
 from fermi.cli._tables import point_summary, show_points, without_splits
-from fermi.cli.train import REPORT, prepared, stem
+from fermi.cli.train import REPORT, check_options, prepared, stem
+from fermi.errors import FermiError
 from fermi.tables.files import write_table
 from fermi.tables.task import Task
 from fermi.tables.train import curve
@@ -23,9 +24,12 @@ def run(
     jobs: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Train along λ, write the curve and the page, print the table."""
+    check_options(task, model, max_violation)
+    if jobs == 0:
+        raise FermiError("--jobs is 0; expected a number of processes, or -1 for one per core.")
     console = Console(quiet=as_json)
     folder = Path(output) if output else Path(f"{stem(file)}-tradeoff")
-    with whole_folder(folder, CURVE) as partial:
+    with whole_folder(folder, (CURVE, REPORT)) as partial:
         rows = prepared(file, task, keep, console, as_json=as_json)
         found, record = curve(
             rows, model, source=Path(file).name, n_jobs=jobs, progress=not as_json, max_violation=max_violation
@@ -34,12 +38,20 @@ def run(
         report.write(record, partial / REPORT)
     chosen = record.points[record.chosen]
     if as_json:
-        points = [point_summary(point) for point in record.points]
-        summary = {"output": str(folder), "report": str(folder / REPORT), "points": points, "chosen": chosen.lam}
-        print(json.dumps({**summary, "notes": list(record.notes)}, ensure_ascii=False, indent=2))
+        summary = {
+            "output": str(folder),
+            "report": str(folder / REPORT),
+            "points": [point_summary(point) for point in record.points],
+            "chosen": chosen.lam,
+            "reason": record.reason,
+            "sensitive_columns_are_features": rows.task.keep_sensitive,
+            "notes": list(record.notes),
+        }
+        print(json.dumps(summary, ensure_ascii=False, indent=2))
         return
     show_points(without_splits(record, {"train"}), console)
     console.print(record.reason)
     for note in record.notes:
         console.print(f"Note: {note}", markup=False, highlight=False)
+    console.print("To have one of these models: fermi train with the same options and its λ as --lam.")
     console.print(f"Curve: {folder / CURVE}\nReport: {folder / REPORT}", markup=False, highlight=False)

@@ -13,15 +13,18 @@ import typer
 from rich.console import Console
 
 from fermi import report
-from fermi.cli._tables import point_summary, show_columns, show_points
+from fermi.cli._tables import point_summary, show_columns, show_groups, show_points
 from fermi.errors import FermiError
+from fermi.settings import AT_LEAST_ZERO, chosen, number, whole
 from fermi.tables.files import read_table
-from fermi.tables.saved import MARK
+from fermi.tables.models import KINDS
+from fermi.tables.saved import ARRAYS, MARK
 from fermi.tables.task import Prepared, Task, check_columns, describe, prepare
-from fermi.tables.train import Trained, train
+from fermi.tables.train import NOTIONS, Trained, train
 from fermi.whole import whole_folder
 
 REPORT = "report.html"
+FILES = (MARK, ARRAYS, REPORT)
 _COSTS = (
     "The sensitive columns can be among the features or not. Kept, the model is usually more accurate at the same "
     "violation, since it can correct for the group by name; but every prediction then needs the person's group, and "
@@ -36,9 +39,12 @@ def run(
     """Train, write the folder, print what was found."""
     if lam is not None and max_violation is not None:
         raise FermiError("--lam and --max-violation exclude each other: the second looks for the λ itself.")
+    check_options(task, model, max_violation)
+    if lam is not None:
+        number("--lam", lam, AT_LEAST_ZERO, low=0.0)
     console = Console(quiet=as_json)
     folder = Path(output) if output else Path(f"{stem(file)}-model")
-    with whole_folder(folder, MARK) as partial:
+    with whole_folder(folder, FILES) as partial:
         rows = prepared(file, task, keep, console, as_json=as_json)
         with console.status("training") if console.is_terminal else nullcontext():
             found = train(
@@ -50,6 +56,17 @@ def run(
         print(json.dumps(_summary(found, rows, folder), ensure_ascii=False, indent=2))
         return
     _show(found, folder, console, asked=lam is not None or max_violation is not None)
+
+
+def check_options(task: Task, model: str, max_violation: float | None) -> None:
+    """Refuse what no data could make right, before anything is read."""
+    chosen("--model", model, KINDS)
+    chosen("--notion", task.notion, list(NOTIONS))
+    chosen("--attributes", task.attributes, ["intersection", "each"])
+    number("--test-size", task.test_size, "a number above 0 and below 1", low=0.0, high=1.0, open_low=True)
+    whole("--seed", task.seed, "a whole number of at least 0", low=0)
+    if max_violation is not None:
+        number("--max-violation", max_violation, "a number from 0 to 1", low=0.0, high=1.0)
 
 
 def prepared(file: str, task: Task, keep: bool | None, console: Console, *, as_json: bool) -> Prepared:
@@ -86,6 +103,8 @@ def _summary(found: Trained, rows: Prepared, folder: Path) -> dict[str, Any]:
         "output": str(folder),
         "report": str(folder / REPORT),
         "lam": found.saved.lam,
+        "reason": record.reason,
+        "sensitive_columns_are_features": rows.task.keep_sensitive,
         "rows": {"train": len(rows.train.y), "test": len(rows.test.y)},
         "columns": {column.name: describe(column) for column in rows.encoder.columns},
         "chosen": point_summary(record.points[record.chosen]),
@@ -97,6 +116,9 @@ def _summary(found: Trained, rows: Prepared, folder: Path) -> dict[str, Any]:
 def _show(found: Trained, folder: Path, console: Console, *, asked: bool) -> None:
     record = found.record
     show_points(record, console)
+    tests = [audit for split, audit in record.points[record.chosen].splits.items() if split.startswith("test")]
+    for audit in tests:
+        show_groups(audit, console)
     console.print(record.reason)
     for note in record.notes:
         console.print(f"Note: {note}", markup=False, highlight=False)

@@ -7,16 +7,19 @@ const models = record.points.map((point) => ({
   history: new Map(point.history),
 }));
 const splits = [...models[0].splits.keys()].filter((split) => models.every((model) => model.splits.has(split)));
+// With an audit per sensitive column, splits are called "test: sex" and the like.
+const kindOf = (split) => split.split(":")[0];
+const tested = splits.find((split) => kindOf(split) === "test");
 const isSingle = models.length === 1;
-const isTrained = !isSingle || splits.includes("train") || models[0].history.size > 0 || record.lam_path.length > 0;
+const isTrained = !isSingle || splits.some((split) => kindOf(split) === "train") || models[0].history.size > 0 || record.lam_path.length > 0;
 
 // The rows where models are compared: those kept for it, else the last.
-const held = splits.find((split) => !["train", "test"].includes(split)) ?? splits.at(-1);
+const held = splits.find((split) => !["train", "test"].includes(kindOf(split))) ?? splits.at(-1);
 
 const PARITY = "parity_difference hard";
 const state = {
   model: record.chosen,
-  split: splits.includes("test") ? "test" : splits.at(-1),
+  split: tested ?? splits.at(-1),
   measure: PARITY,
   outcome: models[record.chosen].splits.get(splits[0]).classes.at(-1),
 };

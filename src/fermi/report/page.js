@@ -133,7 +133,12 @@ function showNotes() {
 
 function limits(audit) {
   const tried = Math.max(models.length, new Map(record.lam_path).get("lam")?.length ?? 0);
-  const untouched = splits.includes("test") && held !== "test" ? ": the test rows took no part in the choice" : "";
+  const apart = tested && kindOf(held) !== "test";
+  const untouched = apart
+    ? state.model === record.chosen
+      ? ": the test rows took no part in the choice"
+      : ". A model chosen by looking at test rows looks better on them, too"
+    : "";
   return [
     "They describe predictions on these rows. A small number says that predictions hardly depend on the group here; " +
       "it does not say that a decision is just, nor what happens after it.",

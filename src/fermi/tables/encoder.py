@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -79,7 +80,7 @@ class TableEncoder:
         return [feature for column in self.columns for feature in column.features]
 
     def transform(self, frame: pd.DataFrame) -> tuple[Floats, dict[str, int]]:
-        """The matrix of some rows, and per column how many of its values training never saw."""
+        """The matrix of some rows, and per column how many of its values are of a kind that training never saw."""
         used = [column for column in self.columns if column.kind != "ignored"]
         lacking = [column.name for column in used if column.name not in frame.columns]
         if lacking:
@@ -102,7 +103,10 @@ class TableEncoder:
     @classmethod
     def from_json(cls, columns: list[dict[str, Any]]) -> Self:
         """What `to_json` gave."""
-        return cls([Column(**{**c, "categories": tuple(c["categories"]), "rare": tuple(c["rare"])}) for c in columns])
+        found = [Column(**{**c, "categories": tuple(c["categories"]), "rare": tuple(c["rare"])}) for c in columns]
+        if not all(np.isfinite([column.mean, column.scale]).all() and column.scale > 0 for column in found):
+            raise ValueError("a column's mean or scale is no number, or not above 0")
+        return cls(found)
 
 
 def _learn(name: str, values: pd.Series[Any]) -> Column:
@@ -127,7 +131,7 @@ def _learn(name: str, values: pd.Series[Any]) -> Column:
 def _kind(values: pd.Series[Any]) -> str:
     import pandas as pd
 
-    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+    if pd.api.types.is_datetime64_any_dtype(values.dtype) or _are_dates(values):
         return "date"
     if pd.api.types.is_bool_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype):
         return "category"
@@ -135,8 +139,16 @@ def _kind(values: pd.Series[Any]) -> str:
         return "number"
     words = _words(values)
     numbers = pd.to_numeric(words, errors="coerce").dropna()
+    if len(numbers) == len(words):
+        return "number"
     # Numbers among which a few words stand for something missing.
     return "number" if len(numbers) >= _MOSTLY * len(words) and numbers.nunique() > _FEW else "category"
+
+
+def _are_dates(values: pd.Series[Any]) -> bool:
+    """Whether they are Python's own dates, as Parquet's days are read."""
+    present = values.dropna() if values.dtype == object else values[:0]
+    return len(present) > 0 and all(isinstance(value, datetime.date) for value in present)
 
 
 def _learn_category(name: str, values: pd.Series[Any]) -> Column:
@@ -177,17 +189,18 @@ def _numbers(kind: str, values: pd.Series[Any]) -> Floats:
 
 
 def _fill_number(column: Column, values: pd.Series[Any], block: Floats) -> int:
-    """Fill the columns of a number; how many values that are there could not be read as one."""
+    """Fill the columns of a number; how many are no numbers, or missing where none was in training."""
     numbers = _numbers(column.kind, values)
     absent = np.isnan(numbers)
     block[:, 0] = np.where(absent, 0.0, (numbers - column.mean) / column.scale)
     if column.missing:
         block[:, 1] = absent
-    return int((absent & values.notna().to_numpy()).sum())
+        return int((absent & values.notna().to_numpy()).sum())
+    return int(absent.sum())
 
 
 def _fill_category(column: Column, values: pd.Series[Any], block: Floats) -> int:
-    """Fill the 0/1 columns of a category; how many values are none that training saw."""
+    """Fill the 0/1 columns of a category; how many are none that training saw, or missing where none was."""
     import pandas as pd
 
     present = values.notna().to_numpy()
@@ -199,4 +212,4 @@ def _fill_category(column: Column, values: pd.Series[Any], block: Floats) -> int
     block[rows[seen], np.minimum(codes[seen], width)] = 1.0
     if column.missing:
         block[~present, -1] = 1.0
-    return int((~seen).sum())
+    return int((~seen).sum()) + (0 if column.missing else int((~present).sum()))

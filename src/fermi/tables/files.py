@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,14 +13,20 @@ from fermi.whole import whole_file
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING = ["?"]  # beside what pandas takes for missing: empty, NA, NaN, null, ...
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+"""What a text file has where nothing is known."""
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
-    """The rows of a CSV, TSV, Parquet, Feather or JSON-lines file.
+    """The rows of a CSV, TSV, Parquet, Feather or JSON-lines file, as `understood`."""
+    return understood(read_raw(path))
 
-    In text files an empty entry, ``NA``, ``NaN``, ``null`` and ``?`` are missing, and blanks after a separator do not
-    count. A CSV or TSV file may be compressed (``.csv.gz``).
+
+def read_raw(path: str | Path) -> pd.DataFrame:
+    """The rows as they stand in the file: those of a text file are text.
+
+    Whether a column holds numbers is not for a file to say: the same column of a file with fewer rows may look
+    otherwise. A CSV or TSV file may be compressed (``.csv.gz``).
     """
     path = Path(path)
     if not path.is_file():
@@ -34,11 +41,27 @@ def read_table(path: str | Path) -> pd.DataFrame:
     except Exception as error:  # whatever the format's library raises: only the file can be at fault
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"The file {str(path)!r} cannot be read as {_format(path).name}: {reason}.") from error
-    frame.columns = [str(name) for name in frame.columns]
+    frame.columns = [str(name).strip() for name in frame.columns]
     _refuse_twice(frame.columns, path)
     if frame.empty:
         raise DataError(f"The file {str(path)!r} has no rows.")
     return frame.reset_index(drop=True)
+
+
+def understood(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same rows with text stripped of blanks around it, and missing where it is one of `MISSING`."""
+    import pandas as pd
+
+    def plain(column: pd.Series[Any]) -> pd.Series[Any]:
+        if column.dtype == object:  # of several kinds, as JSON lines may hold
+            column = column.map(lambda entry: entry.strip() if isinstance(entry, str) else entry)
+            return column.mask(column.map(lambda entry: isinstance(entry, str) and entry in MISSING))
+        if not isinstance(column.dtype, pd.StringDtype):
+            return column
+        stripped = column.str.strip()
+        return stripped.mask(stripped.isin(MISSING))
+
+    return frame.apply(plain)
 
 
 def _refuse_twice(names: Any, path: Path) -> None:
@@ -73,20 +96,19 @@ def _text(separator: str) -> _Format:
     def read(path: Path) -> pd.DataFrame:
         import pandas as pd
 
-        options: dict[str, Any] = {
-            "sep": separator,
-            "na_values": MISSING,
-            "skipinitialspace": True,
-            "encoding": "utf-8-sig",
-        }
-        header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options).iloc[0]
-        _refuse_twice(header.dropna().str.strip(), path)  # pandas itself would rename the second
-        # A row longer than the header would otherwise shift its first entries into an index.
-        frame: pd.DataFrame = pd.read_csv(path, low_memory=False, index_col=False, **options)
+        options: dict[str, Any] = {"sep": separator, "skipinitialspace": True, "encoding": "utf-8-sig", "dtype": str}
+        header = pd.read_csv(path, header=None, nrows=1, na_filter=False, **options).iloc[0]
+        _refuse_twice(header.str.strip(), path)  # pandas itself would rename the second
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                frame: pd.DataFrame = pd.read_csv(path, index_col=False, na_filter=False, **options)
+        except pd.errors.ParserWarning:
+            raise DataError(f"The file {str(path)!r} has rows with more entries than it has columns.") from None
         return frame
 
     def write(frame: pd.DataFrame, path: Path) -> None:
-        frame.to_csv(path, sep=separator, index=False, compression=None)
+        frame.to_csv(path, sep=separator, index=False)
 
     return _Format("CSV" if separator == "," else "TSV", read, write)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,10 +69,12 @@ class SavedModel:
                 arrays = {name: file[name] for name in file.files}
             kind, classes = document["kind"], document["classes"]
             model = models.restore(kind, document["model"], arrays, classes, len(encoder.features))
+            if model.predict_proba(np.zeros((1, len(encoder.features)))).shape[1] != len(classes):
+                raise ValueError("the arrays are of another model")
             return cls(kind, model, encoder, classes, Task(**task), document["lam"], document["facts"])
         except FermiError:
             raise
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        except Exception as error:  # what a library raises over a file that somebody changed is not known beforehand
             raise DataError(f"The model in {str(folder)!r} is damaged: {type(error).__name__}, {error}.") from error
 
     def predict(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, int]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from fermi._kernels import Floats
 
 MOST_LABELS = 50  # more different numbers are an amount, not classes or groups
+_WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)(\.0+)?")
 
 
 @dataclass(frozen=True)
@@ -55,26 +58,37 @@ class Task:
     test_size: float = 0.25
     seed: int = 0
 
+    @classmethod
+    def asked(
+        cls, target: str, sensitive: Sequence[str], notion: str, advantaged: Sequence[str] | None, attributes: str,
+        ignore: Sequence[str] | None, test_size: float, seed: int,
+    ) -> Task:  # fmt: skip
+        """As a command line gives it; whether sensitive columns are features is asked later."""
+        several = tuple(sensitive), tuple(advantaged or ()), tuple(ignore or ())
+        return cls(target, several[0], notion, several[1], attributes, False, several[2], test_size, seed)
+
     def fairness(self, classes: Sequence[Any]) -> Notion:
         """The notion, its labels in the target's own type."""
-        if not self.advantaged:
-            return as_notion(self.notion)
-        if self.notion != "equal_opportunity":
-            raise FermiError("--advantaged is for --notion equal_opportunity alone.")
-        words = {str(label): label for label in classes}
-        strange = [word for word in self.advantaged if word not in words]
-        if strange:
-            raise FermiError(f"--advantaged is {strange[0]!r}; expected one of {listed(words)}.")
-        return EqualOpportunity(advantaged={words[word] for word in self.advantaged})
+        return advantaged(self.notion, self.advantaged, classes) if self.advantaged else as_notion(self.notion)
+
+
+def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> Notion:
+    """Equal opportunity for some labels, given as words."""
+    if notion != "equal_opportunity":
+        raise FermiError("--advantaged is for --notion equal_opportunity alone.")
+    words = {str(label): label for label in classes}
+    strange = [word for word in labels if word not in words]
+    if strange:
+        raise FermiError(f"--advantaged is {strange[0]!r}; expected one of {listed(words)}.")
+    return EqualOpportunity(advantaged={words[word] for word in labels})
 
 
 class Part(NamedTuple):
-    """Some rows: features as a matrix, labels, sensitive columns, and per column the values never seen in training."""
+    """Some rows: features as a matrix, labels, sensitive columns."""
 
     X: Floats
     y: NDArray[Any]
     s: pd.DataFrame
-    unseen: dict[str, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +124,7 @@ def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
     if not features:
         raise FermiError("No column is left as a feature beside the target and the sensitive columns.")
     encoder = TableEncoder.learn(train[features])
+    notes += _proxies(train, encoder, task)
     fairness = task.fairness(classes)
     return Prepared(task, encoder, classes, fairness, _part(train, encoder, task), _part(test, encoder, task), notes)
 
@@ -137,20 +152,29 @@ def require_columns(frame: pd.DataFrame, wanted: dict[str, Sequence[str]]) -> No
 
 
 def natural(values: pd.Series[Any], what: str) -> NDArray[Any]:
-    """Labels in their own type: whole numbers that a missing entry turned into floats are whole again."""
-    import pandas as pd
+    """Labels in their own type, be they text or not: 1, 1.0, "1" and "1.0" are 1, and words are words."""
+    distinct = values.unique().tolist()
+    if len(distinct) > MOST_LABELS:
+        raise FermiError(f"{what} holds {len(distinct):,} different values; expected a few classes.")
+    labels = [_label(value) for value in distinct]
+    if None in labels:
+        raise FermiError(f"{what} holds {distinct[labels.index(None)]!r}; expected words or whole numbers.")
+    if len({type(label) for label in labels}) > 1:
+        labels = [str(value).strip() for value in distinct]
+    dtype = object if isinstance(labels[0], str) else type(labels[0])
+    return values.map(dict(zip(distinct, labels, strict=True))).to_numpy(dtype=dtype)
 
-    if pd.api.types.is_bool_dtype(values.dtype):
-        return values.to_numpy(dtype=bool)
-    if pd.api.types.is_numeric_dtype(values.dtype):
-        numbers = values.to_numpy(dtype=np.float64)
-        if len(np.unique(numbers)) > MOST_LABELS or (numbers != np.round(numbers)).any():
-            raise FermiError(f"{what} holds {len(np.unique(numbers)):,} different numbers; expected a few classes.")
-        return numbers.astype(np.int64)
-    words = values.astype(str).str.strip()
-    if words.nunique() > max(MOST_LABELS, 0.1 * len(words)):
-        raise FermiError(f"{what} holds {words.nunique():,} different values; expected a few classes.")
-    return words.to_numpy(dtype=object)
+
+def _label(value: Any) -> Any:
+    """One label, or None for what is none, such as a fraction."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    word = str(value).strip()
+    return int(float(word)) if _WHOLE.fullmatch(word) and abs(float(word)) < 2**53 else word
 
 
 def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[str]]:
@@ -163,15 +187,8 @@ def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[s
 
 def _check_groups(frame: pd.DataFrame, task: Task) -> list[str]:
     """Refuse what are no groups; say how many rows have none."""
-    import pandas as pd
-
     for name in task.sensitive:
-        column = frame[name]
-        if pd.api.types.is_numeric_dtype(column.dtype) and column.nunique() > MOST_LABELS:
-            raise FermiError(
-                f"The sensitive column {name!r} holds {column.nunique():,} different numbers; expected groups: "
-                "put them into ranges first."
-            )
+        refuse_amounts(frame[name])
     encoder = GroupEncoder()
     codes = encoder.fit_transform(frame[list(task.sensitive)])
     names = listed(task.sensitive)
@@ -183,9 +200,41 @@ def _check_groups(frame: pd.DataFrame, task: Task) -> list[str]:
     return [f"{unknown:,} rows have an unknown group: they train the model and are not compared."] if unknown else []
 
 
+def _proxies(train: pd.DataFrame, encoder: TableEncoder, task: Task) -> list[str]:
+    """Features that give the group away entirely."""
+    if task.keep_sensitive:
+        return []
+    groups = GroupEncoder().fit_transform(train[list(task.sensitive)])
+    found = []
+    for column in encoder.columns:
+        values = train[column.name]
+        if column.kind != "ignored" and values.nunique() <= MOST_LABELS:
+            known = (groups >= 0) & values.notna().to_numpy()
+            pairs = train[known].assign(_group=groups[known]).groupby(column.name, observed=True)["_group"].nunique()
+            if len(pairs) > 1 and (pairs == 1).all() and len(set(groups[known])) > 1:
+                found.append(column.name)
+    if not found:
+        return []
+    return [
+        f"The column {listed(found, limit=4)} tells the group in every training row: as a feature it stands for it."
+    ]
+
+
+def refuse_amounts(column: pd.Series[Any]) -> None:
+    """A sensitive column of many different numbers has no groups."""
+    import pandas as pd
+
+    distinct = pd.Series(column.dropna().unique())
+    if len(distinct) > MOST_LABELS and pd.to_numeric(distinct, errors="coerce").notna().all():
+        raise FermiError(
+            f"The sensitive column {column.name!r} holds {len(distinct):,} different numbers; expected groups: put "
+            "them into ranges first."
+        )
+
+
 def _part(rows: pd.DataFrame, encoder: TableEncoder, task: Task) -> Part:
-    X, unseen = encoder.transform(rows)
-    return Part(X, natural(rows[task.target], "The target"), rows[list(task.sensitive)].reset_index(drop=True), unseen)
+    X, _ = encoder.transform(rows)
+    return Part(X, rows[task.target].to_numpy(), rows[list(task.sensitive)].reset_index(drop=True))
 
 
 def describe(column: Column) -> str:

@@ -64,8 +64,8 @@ def train(rows: Prepared, kind: str, *, lam: float, max_violation: float | None,
         points.append(_point(model, rows, time.perf_counter() - began))
     reason = f"λ = {lam:g} was asked for."
     if max_violation is not None:
-        reason = f"A violation of at most {max_violation:g} on held-out rows was asked for: λ = {model.lam_:.4g}."
-    facts = _facts(rows, kind, source)
+        reason = _reached(model, max_violation)
+    facts = _facts(rows, kind, source, {"train": len(rows.train.y), "test": len(rows.test.y)})
     saved = SavedModel(kind, model, rows.encoder, rows.classes, rows.task, float(model.lam_), facts)
     record = ReportRecord(
         title=f"A fair model of {rows.task.target}",
@@ -79,6 +79,16 @@ def train(rows: Prepared, kind: str, *, lam: float, max_violation: float | None,
     return Trained(saved, record)
 
 
+def _reached(model: Any, bound: float) -> str:
+    """Whether the search for λ kept the bound, in words."""
+    tried = next(step for step in model.lam_path_ if step["lam"] == model.lam_)
+    gap, noise = tried["violation"], tried["standard_error"]
+    figures = f"{gap:.4f} on held-out training rows (standard error {noise:.4f})"
+    if gap <= bound:
+        return f"λ = {model.lam_:.4g} is the smallest found whose violation is at most {bound:g}: {figures}."
+    return f"No λ kept the violation within {bound:g}; the best reached, at λ = {model.lam_:.4g}, is {figures}."
+
+
 def curve(
     rows: Prepared, kind: str, *, source: str, max_violation: float | None, n_jobs: int | None, progress: bool
 ) -> tuple[TradeoffCurve, ReportRecord]:
@@ -90,8 +100,11 @@ def curve(
             X_test=rows.test.X, y_test=rows.test.y, sensitive_test=rows.test.s, n_jobs=n_jobs, progress=progress,
         )  # fmt: skip
         record = found.report(max_violation)
+        if max_violation is not None:
+            found.pick(max_violation)  # warns of a bound that was not reached, and of constant predictions
     title = f"The price of fairness for {rows.task.target}"
-    return found, replace(record, title=title, facts=_facts(rows, kind, source), notes=tuple(notes))
+    counts = {str(split): int(part["rows"].iloc[0]) for split, part in found.frame.groupby("split", sort=False)}
+    return found, replace(record, title=title, facts=_facts(rows, kind, source, counts), notes=tuple(notes))
 
 
 def _estimator(rows: Prepared, kind: str, **options: Any) -> Any:
@@ -119,17 +132,21 @@ def _audits(name: str, part: Part, model: Any, rows: Prepared) -> dict[str, Audi
     }
 
 
-def _facts(rows: Prepared, kind: str, source: str) -> dict[str, str]:
+def _facts(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> dict[str, str]:
     """What was trained on what, in the order in which a page says it."""
     task = rows.task
     used = [column for column in rows.encoder.columns if column.kind != "ignored"]
     left = len(rows.encoder.columns) - len(used)
+    labels = task.advantaged or (str(rows.classes[-1]),)
+    advantaged = f" ({', '.join(labels)})" if task.notion == "equal_opportunity" else ""
     return {
         "Data": source,
-        "Rows": f"{len(rows.train.y):,} to train, {len(rows.test.y):,} to test, drawn with seed {task.seed}",
+        "Rows": ", ".join(f"{n:,} {split}" for split, n in counts.items()) + f", drawn with seed {task.seed}",
         "Target": f"{task.target}: {listed(rows.classes)}",
         "Groups": ", ".join(task.sensitive),
-        "Fairness": NOTIONS[task.notion] + (", for each column by itself" if task.attributes == "each" else ""),
+        "Fairness": NOTIONS[task.notion]
+        + advantaged
+        + (", for each column by itself" if task.attributes == "each" else ""),
         "Model": _MODELS[kind],
         "Features": f"{len(rows.encoder.features):,} from {len(used):,} columns"
         + (f"; {left:,} columns left out" if left else ""),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from fermi._kernels import Floats
-from fermi.errors import ConstantPredictionWarning
+from fermi.errors import ConstantPredictionWarning, FermiError
 from fermi.records import PointRecord, ReportRecord
 from fermi.settings import number
 from fermi.tradeoff._figures import Predicted
@@ -72,7 +72,7 @@ class TradeoffCurve:
         - ``constant``: whether all rows get the same label
         - ``seconds``: of the fit, or of all folds' fits
 
-        Soft columns are NaN for a method without probabilities, violations where no row of known group counts.
+        Soft columns are NaN for a method without probabilities, violations where no two groups can be compared.
     lams : list of float
         The values, ascending.
     models : list of estimators
@@ -205,7 +205,9 @@ class TradeoffCurve:
             index = _most_accurate(within)
             reason = f"{self._at(index)} has the smallest error of the {len(within)} models"
             return Choice(index, True, f"{reason} whose violation on the validation rows is at most {bound:g}.")
-        best = rows.iloc[int(rows["violation"].argmin())]
+        if rows["violation"].isna().all():
+            raise FermiError("No two groups have validation rows to compare: `cv` judges on all rows.")
+        best = rows.iloc[int(rows["violation"].fillna(np.inf).argmin())]
         index = _most_accurate(rows[rows["violation"] <= best["violation"] + _NEARLY * best["standard_error"]])
         found = rows.iloc[index]
         return Choice(

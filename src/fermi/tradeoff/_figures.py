@@ -27,7 +27,7 @@ def figures(rows: Problem, predicted: Predicted) -> dict[str, float]:
     hard = [_hard(rows, codes, len(labels), predicted.labels) for labels, codes in rows.attributes]
     F = predicted.F
     soft = [] if F is None else [_soft(rows, codes, len(labels), F) for labels, codes in rows.attributes]
-    gaps = [(parity_difference(Contingency(t)), standard_error(t, t)) for t in hard if t.any()]
+    gaps = [(parity_difference(Contingency(t)), standard_error(t, t)) for t in hard if _compares(t)]
     gap, noise = max(gaps, default=(math.nan, math.nan))
     n = len(rows.target)
     return {
@@ -45,9 +45,14 @@ def figures(rows: Problem, predicted: Predicted) -> dict[str, float]:
     }
 
 
+def _compares(table: Floats) -> bool:
+    """Whether two groups have rows under some condition: the absence of a group is no parity."""
+    return bool(((table.sum(axis=2) > 0).sum(axis=1) > 1).any())
+
+
 def _worst(measure: Callable[[Contingency], float], tables: list[Floats]) -> float:
-    """NaN where no row counts."""
-    return max((float(measure(Contingency(table))) for table in tables if table.any()), default=math.nan)
+    """NaN where no two groups can be compared."""
+    return max((float(measure(Contingency(table))) for table in tables if _compares(table)), default=math.nan)
 
 
 def _hard(rows: Problem, groups: Ints, k: int, labels: Ints) -> Floats:

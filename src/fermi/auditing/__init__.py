@@ -1,0 +1,4 @@
+"""Predictions by group: rates, measures and calibration, with intervals."""
+
+from fermi.auditing._audit import audit as audit
+from fermi.auditing._result import Audit as Audit

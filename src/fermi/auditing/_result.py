@@ -1,0 +1,130 @@
+"""What an audit hands back: tables, text and a page."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fermi.auditing._text import as_text
+from fermi.records import AuditRecord, Estimate, GroupRecord, MeasureRecord, PointRecord, ReportRecord
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_MOST_ROWS = 60  # of a notebook's table
+
+
+class Audit:
+    """What `fermi.audit` found.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row per group: `rows`, and with its ends under ``_low`` and ``_high`` ``rate_C`` for every class C, `error`,
+        ``tpr_C`` and ``fpr_C`` of each class against the rest (of two classes the last), ``soft_rate_C`` and
+        `calibration_error` where probabilities were given, and a `note`. NaN where a figure cannot be estimated or is
+        withheld; the note says why.
+    measures : DataFrame
+        One row per measure and `kind` (hard: labels, soft: probabilities): `value`, `low`, `high`, the `gap` between
+        soft and hard, the `bound` that ties it to ERMI, and a `note`.
+    record : AuditRecord
+        All of this as plain records.
+
+    Examples
+    --------
+    >>> from fermi import audit
+    >>> found = audit(None, [1, 0, 1, 1], sensitive_features=["a", "a", "b", "b"])
+    >>> found.frame["rate_1"].tolist()
+    [0.5, 1.0]
+    """
+
+    def __init__(self, record: AuditRecord) -> None:
+        self.record = record
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row per group."""
+        import pandas as pd
+
+        rows = [_flat(group) for group in self.record.groups]
+        frame = pd.DataFrame(rows, index=pd.Index([group.group for group in self.record.groups], name="group"))
+        if frame["rows"].notna().all():
+            frame["rows"] = frame["rows"].astype(int)
+        return frame
+
+    @cached_property
+    def measures(self) -> pd.DataFrame:
+        """One row per measure."""
+        import pandas as pd
+
+        hard = {m.name: m.estimate.value for m in self._all_measures() if not m.soft}
+        return pd.DataFrame(
+            {
+                "measure": m.name,
+                "kind": "soft" if m.soft else "hard",
+                "value": m.estimate.value,
+                "low": m.estimate.low,
+                "high": m.estimate.high,
+                "gap": m.estimate.value - hard[m.name] if m.soft else math.nan,
+                "bound": m.bound,
+                "note": m.estimate.note,
+            }
+            for m in self._all_measures()
+        )
+
+    def _all_measures(self) -> list[MeasureRecord]:
+        record = self.record
+        corrected = [(False, record.corrected_ermi), (True, record.corrected_ermi_soft)]
+        less = [MeasureRecord("ermi less its bias", soft, found) for soft, found in corrected if found is not None]
+        found = [*record.measures, *less]
+        return sorted(found, key=lambda m: m.soft)
+
+    def to_html(self, path: str | PathLike[str]) -> Path:
+        """Write a page that needs no network."""
+        from fermi.report import write
+
+        record = self.record
+        facts = {
+            "Rows": f"{record.rows:,.0f}, of which {record.unknown:,.0f} of no known group",
+            "Groups": f"{len(record.groups)} of {', '.join(record.columns)}",
+            "Classes": ", ".join(record.classes),
+            "Notion": record.notion.replace("_", " "),
+            "Confidence of intervals": f"{record.confidence:.0%}",
+        }
+        point = PointRecord("predictions", math.nan, {"audit": record})
+        return Path(write(ReportRecord("Audit of predictions", facts, (point,)), path))
+
+    def __repr__(self) -> str:
+        return as_text(self.record)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the two tables; pandas escapes the names in them."""
+        shown = self.measures.drop(columns="note") if not self.measures["note"].any() else self.measures
+        return self.frame.to_html(float_format="{:.3f}".format, max_rows=_MOST_ROWS) + shown.to_html(
+            index=False, float_format="{:.3g}".format
+        )
+
+
+def _flat(group: GroupRecord) -> dict[str, Any]:
+    """One row of the frame."""
+    row: dict[str, Any] = {"rows": group.rows}
+    named = [
+        *((f"rate_{c}", found) for c, found in group.rates.items()),
+        *([("error", group.error)] if group.error is not None else []),
+        *((f"tpr_{c}", found) for c, found in group.tpr.items()),
+        *((f"fpr_{c}", found) for c, found in group.fpr.items()),
+        *((f"soft_rate_{c}", found) for c, found in group.soft_rates.items()),
+    ]
+    for name, found in named:
+        row |= _ends(name, found)
+    if group.calibration_error is not None:
+        row["calibration_error"] = group.calibration_error
+    return row | {"note": group.note}
+
+
+def _ends(name: str, found: Estimate) -> dict[str, float]:
+    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}

@@ -1,0 +1,86 @@
+"""The measures of many tables at once: `fermi.measures` on a stack, for tables drawn in simulation.
+
+A test holds them to `fermi.measures`, one table at a time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fermi._kernels import Floats
+from fermi.formulas.ermi import nonzero
+
+NAMES = (
+    "ermi",
+    "mutual_information",
+    "renyi_mutual_information",
+    "renyi_correlation",
+    "pearson_correlation",
+    "lq_violation(q=1)",
+    "lq_violation(q=2)",
+    "linf_violation",
+    "parity_difference",
+    "parity_ratio",
+)
+
+
+def measures(tables: Floats) -> Floats:
+    """Every measure, in the order of `NAMES`, of tables (…, conditions × groups × classes): one row per measure."""
+    by_condition = tables.sum(axis=(-2, -1))
+    p_z = by_condition / nonzero(by_condition.sum(axis=-1, keepdims=True))
+    P = tables / nonzero(by_condition)[..., None, None]
+    p_s, p_y = P.sum(axis=-1, keepdims=True), P.sum(axis=-2, keepdims=True)
+    E = P - p_s * p_y
+    squares = E / nonzero(p_s) * (E / nonzero(p_y))
+    ermi_z = squares.sum(axis=(-2, -1))
+    ermi = (p_z * ermi_z).sum(axis=-1)
+    rates = P / nonzero(p_s)
+    here = (p_s > 0) & np.ones_like(rates, dtype=bool)
+    low = np.min(rates, axis=-2, initial=1.0, where=here)
+    high = np.max(rates, axis=-2, initial=0.0, where=here)
+    counted = by_condition > 0
+    ratios = np.divide(low, high, out=np.ones_like(high), where=high > 0).min(axis=-1)
+    away = np.abs(rates - p_y).max(axis=(-2, -1), initial=0.0, where=here)
+    found = [
+        ermi,
+        (p_z * _information(P, p_s * p_y, E)).sum(axis=-1),
+        np.log1p(ermi),
+        (p_z * _renyi(E, p_s, p_y, ermi_z)).sum(axis=-1),
+        (p_z * _pearson(E, p_s[..., 0], p_y[..., 0, :])).sum(axis=-1),
+        (p_z * np.abs(E).sum(axis=(-2, -1))).sum(axis=-1),
+        (p_z * np.sqrt((E * E).sum(axis=(-2, -1)))).sum(axis=-1),
+        (p_z * away).sum(axis=-1),
+        np.max((high - low).max(axis=-1), axis=-1, initial=0.0, where=counted),
+        np.min(ratios, axis=-1, initial=1.0, where=counted),
+    ]
+    return np.stack(found)
+
+
+def _information(P: Floats, independent: Floats, E: Floats) -> Floats:
+    """Σ P log(P/(p_s p_y)) of each law."""
+    ratio = np.divide(P, independent, out=np.ones_like(P), where=P > 0)
+    terms: Floats = P * np.log(ratio) - E  # the excess sums to nothing, and with it no term is negative
+    found: Floats = np.maximum(terms.sum(axis=(-2, -1)), 0.0)
+    return found
+
+
+def _renyi(E: Floats, p_s: Floats, p_y: Floats, ermi_z: Floats) -> Floats:
+    """The largest singular value of the centred matrix; with two groups or two classes there is only one."""
+    k, m = E.shape[-2:]
+    if min(k, m) <= 2:
+        return np.sqrt(ermi_z)
+    M = E / np.sqrt(nonzero(p_s)) / np.sqrt(nonzero(p_y))
+    square = M @ np.swapaxes(M, -1, -2) if k < m else np.swapaxes(M, -1, -2) @ M
+    largest: Floats = np.linalg.eigvalsh(square)[..., -1]
+    return np.sqrt(np.maximum(largest, 0.0))
+
+
+def _pearson(E: Floats, p_s: Floats, p_y: Floats) -> Floats:
+    """The correlation of the numbers of group and class; 0 where either is constant."""
+    s, y = np.arange(p_s.shape[-1]), np.arange(p_y.shape[-1])
+    covariance = np.einsum("...sy,s,y->...", E, s, y)
+    variance = (p_s @ s**2 - (p_s @ s) ** 2) * (p_y @ y**2 - (p_y @ y) ** 2)
+    found: Floats = np.divide(
+        covariance, np.sqrt(np.maximum(variance, 0.0)), out=np.zeros_like(variance), where=variance > 1e-15
+    )
+    return found

@@ -342,7 +342,7 @@ def test_a_column_of_the_notion_goes_with_the_rows() -> None:
     tested = curve(FermiClassifier(longer), X_test=X2, y_test=y2, sensitive_test=s2)
     direct = gap(tested.models[0].predict(X2), s2["sex"] + s2["age"])
     assert tested.frame["violation"].iloc[2] == pytest.approx(direct)
-    with pytest.raises(FermiError, match="`X_test` has index labels of X, and 'conditional_parity' finds its rows by"):
+    with pytest.raises(FermiError, match="`X_test` has index labels of training rows"):
         curve(FermiClassifier(notion), X_test=X, y_test=y, sensitive_test=s)
 
 

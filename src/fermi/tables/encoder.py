@@ -137,12 +137,12 @@ def _kind(values: pd.Series[Any]) -> str:
         return "category"
     if pd.api.types.is_numeric_dtype(values.dtype):
         return "number"
-    words = _words(values)
-    numbers = pd.to_numeric(words, errors="coerce").dropna()
-    if len(numbers) == len(words):
+    numbers = pd.to_numeric(values, errors="coerce").dropna()
+    n_present = int(values.notna().sum())
+    if len(numbers) == n_present:
         return "number"
     # Numbers among which a few words stand for something missing.
-    return "number" if len(numbers) >= _MOSTLY * len(words) and numbers.nunique() > _FEW else "category"
+    return "number" if len(numbers) >= _MOSTLY * n_present and numbers.nunique() > _FEW else "category"
 
 
 def _are_dates(values: pd.Series[Any]) -> bool:

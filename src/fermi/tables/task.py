@@ -73,9 +73,10 @@ class Task:
 
 
 def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> Notion:
-    """Equal opportunity for some labels, given as words."""
-    if notion != "equal_opportunity":
-        raise FermiError("--advantaged is for --notion equal_opportunity alone.")
+    """A notion that is about some labels, given as words."""
+    plain = as_notion(notion)
+    if not hasattr(plain, "advantaged"):
+        raise FermiError(f"--advantaged is for --notion {EqualOpportunity.name} alone.")
     words = {str(label): label for label in classes}
     strange = [word for word in labels if word not in words]
     if strange:
@@ -202,17 +203,19 @@ def _check_groups(frame: pd.DataFrame, task: Task) -> list[str]:
 
 def _proxies(train: pd.DataFrame, encoder: TableEncoder, task: Task) -> list[str]:
     """Features that give the group away entirely."""
-    if task.keep_sensitive:
-        return []
+    import pandas as pd
+
     groups = GroupEncoder().fit_transform(train[list(task.sensitive)])
     found = []
     for column in encoder.columns:
-        values = train[column.name]
-        if column.kind != "ignored" and values.nunique() <= MOST_LABELS:
-            known = (groups >= 0) & values.notna().to_numpy()
-            pairs = train[known].assign(_group=groups[known]).groupby(column.name, observed=True)["_group"].nunique()
-            if len(pairs) > 1 and (pairs == 1).all() and len(set(groups[known])) > 1:
-                found.append(column.name)
+        if column.kind == "ignored" or column.name in task.sensitive:
+            continue
+        values, distinct = pd.factorize(train[column.name])
+        known = (groups >= 0) & (values >= 0)
+        pairs = np.unique(values[known] * (groups.max() + 1) + groups[known])
+        # As many pairs as values: none of them occurs with two groups.
+        if 1 < len(distinct) <= MOST_LABELS and len(pairs) == len(distinct) and len(np.unique(groups[known])) > 1:
+            found.append(column.name)
     if not found:
         return []
     return [

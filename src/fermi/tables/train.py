@@ -138,7 +138,7 @@ def _facts(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> di
     used = [column for column in rows.encoder.columns if column.kind != "ignored"]
     left = len(rows.encoder.columns) - len(used)
     labels = task.advantaged or (str(rows.classes[-1]),)
-    advantaged = f" ({', '.join(labels)})" if task.notion == "equal_opportunity" else ""
+    advantaged = f" ({', '.join(labels)})" if hasattr(rows.fairness, "advantaged") else ""
     return {
         "Data": source,
         "Rows": ", ".join(f"{n:,} {split}" for split, n in counts.items()) + f", drawn with seed {task.seed}",

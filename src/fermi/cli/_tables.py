@@ -15,6 +15,7 @@ from fermi.tables.encoder import TableEncoder
 from fermi.tables.task import describe
 
 _SHOWN_COLUMNS = 40
+_SHOWN_CLASSES = 3
 
 
 def simple_table(*columns: str) -> Table:
@@ -75,9 +76,10 @@ def without_splits(record: ReportRecord, splits: set[str], labels: set[str] | No
 
 def show_groups(audit: AuditRecord, console: Console) -> None:
     """Each group's size, how often each class is predicted, and how often wrongly."""
-    table = simple_table("group (test rows)", "rows", *(f"predicted {label}" for label in audit.classes[-3:]), "error")
+    labels = audit.classes[1:] if len(audit.classes) == 2 else audit.classes[:_SHOWN_CLASSES]
+    table = simple_table("group (test rows)", "rows", *(f"predicted {label}" for label in labels), "error")
     for group in audit.groups[:_SHOWN_COLUMNS]:
-        rates = [written(rate) for rate in list(group.rates.values())[-3:]]
+        rates = [written(group.rates[label]) for label in labels]
         table.add_row(_plain(group.group), f"{group.rows:,.0f}", *rates, written(group.error))
     console.print(table)
 

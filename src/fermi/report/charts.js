@@ -33,7 +33,7 @@ const SPLIT_COLOURS = ["var(--third)", "var(--fourth)", "var(--accent)", "var(--
 const SPLIT_SHAPES = ["triangle-up", "square", "circle", "cross"];
 
 const quantitative = (field, title, options = {}) => ({ field, type: "quantitative", title, ...options });
-const percentAxis = { format: ".0%" };
+const percentAxis = { format: ".3~%" };
 
 // From the least to the most of all numbers, with some air.
 function domainOf(numbers, { zero = false } = {}) {

@@ -74,7 +74,11 @@ function notionInWords(notion) {
 
 // The group rates that the notion is about, for a sentence on who gets what.
 function notionRates(audit) {
-  const wanted = audit.classes.at(-1);
+  let wanted = audit.classes.at(-1);
+  if (audit.notion.includes(" of ")) {
+    // About some labels: the sentence is on one of them, if it is one whose rate is told.
+    wanted = audit.classes.find((name) => [name, `'${name}'`].some((word) => audit.notion.endsWith(` of ${word}`)));
+  }
   if (audit.notion.startsWith("equal")) {
     return {
       of: (group) => new Map(group.tpr).get(wanted),

@@ -20,11 +20,11 @@ from fermi.problem import Problem
 
 _GROWTH = 2.0
 _DOUBLINGS = 20
-_FINE = 1.1  # two values of λ closer than this factor are as good as one
+FINE = 1.1  # two values of λ closer than this factor are as good as one
 _DIP_TRIALS = 5
 _FLAT_TRIALS = 5
 _FLAT = 0.1
-_NEARLY = 0.25
+NEARLY = 0.25
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
@@ -85,7 +85,7 @@ def _nearly_best(trials: list[Trial]) -> Trial:
     Violations of two λ on the same rows differ far less by chance than either does by itself, hence a fraction.
     """
     best = min(trials, key=lambda trial: trial.violation.gap).violation
-    good = [trial for trial in trials if trial.violation.gap <= best.gap + _NEARLY * best.error]
+    good = [trial for trial in trials if trial.violation.gap <= best.gap + NEARLY * best.error]
     return min(good, key=lambda trial: trial.lam)
 
 
@@ -117,7 +117,7 @@ def _lowest_between(tried: Callable[[float], Trial], low: float, high: float, bo
 def _refined(tried: Callable[[float], Trial], outside: Trial, inside: Trial, bound: float) -> Trial:
     """Halve the gap between the last λ outside the bound and the first within, on a logarithmic scale."""
     low = outside.lam or inside.lam / _GROWTH
-    while inside.lam / low > _FINE:
+    while inside.lam / low > FINE:
         middle = tried(math.sqrt(low * inside.lam))
         if middle.violation.gap <= bound:
             inside = middle
@@ -128,15 +128,20 @@ def _refined(tried: Callable[[float], Trial], outside: Trial, inside: Trial, bou
 
 def violation(problem: Problem, predicted: Ints) -> Violation:
     """The hard parity difference of predicted class codes; of several attributes, the largest."""
+    tables = hard_tables(problem, predicted)
+    return max(Violation(parity_difference(Contingency(table)), standard_error(table, sq)) for table, sq in tables)
+
+
+def hard_tables(problem: Problem, predicted: Ints) -> list[tuple[Floats, Floats]]:
+    """The weight of each (condition, group, predicted class), and the squared weights; a pair for every attribute."""
     found = []
     for labels, codes in problem.attributes:
         shape = (problem.n_conditions, len(labels), problem.n_classes)
         counted = (codes >= 0) & (problem.conditions >= 0)
         cells = np.ravel_multi_index((problem.conditions[counted], codes[counted], predicted[counted]), shape)
         weight = problem.weight[counted]
-        table, squares = (_totals(cells, w, shape) for w in (weight, weight**2))
-        found.append(Violation(parity_difference(Contingency(table)), standard_error(table, squares)))
-    return max(found)
+        found.append((_totals(cells, weight, shape), _totals(cells, weight**2, shape)))
+    return found
 
 
 def _totals(cells: Ints, weight: Floats, shape: tuple[int, ...]) -> Floats:

@@ -16,12 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 from fermi._kernels import Floats
 from fermi.errors import ConstantPredictionWarning, FermiError
 from fermi.records import PointRecord, ReportRecord
+from fermi.search import NEARLY
 from fermi.settings import number
 from fermi.tradeoff._figures import Predicted
 from fermi.tradeoff._fits import Plan
 from fermi.tradeoff._grid import non_dominated
-
-_NEARLY = 0.25  # of a standard error: violations of two models on the same rows differ less by chance than either
 
 
 class Kept(NamedTuple):
@@ -208,7 +207,7 @@ class TradeoffCurve:
         if rows["violation"].isna().all():
             raise FermiError("No two groups have validation rows to compare: `cv` judges on all rows.")
         best = rows.iloc[int(rows["violation"].fillna(np.inf).argmin())]
-        index = _most_accurate(rows[rows["violation"] <= best["violation"] + _NEARLY * best["standard_error"]])
+        index = _most_accurate(rows[rows["violation"] <= best["violation"] + NEARLY * best["standard_error"]])
         found = rows.iloc[index]
         return Choice(
             index, False,

@@ -12,7 +12,7 @@ from fermi._kernels import Floats, Ints
 from fermi.contingency import Contingency
 from fermi.measures import ermi, linf_violation, parity_difference
 from fermi.problem import Problem
-from fermi.search import standard_error
+from fermi.search import hard_tables, standard_error
 
 
 class Predicted(NamedTuple):
@@ -24,10 +24,11 @@ class Predicted(NamedTuple):
 
 def figures(rows: Problem, predicted: Predicted) -> dict[str, float]:
     """Error and violations; of several attributes, the worst one's."""
-    hard = [_hard(rows, codes, len(labels), predicted.labels) for labels, codes in rows.attributes]
+    counted = hard_tables(rows, predicted.labels)
+    hard = [table for table, _ in counted]
     F = predicted.F
     soft = [] if F is None else [_soft(rows, codes, len(labels), F) for labels, codes in rows.attributes]
-    gaps = [(parity_difference(Contingency(t)), standard_error(t, t)) for t in hard if _compares(t)]
+    gaps = [(parity_difference(Contingency(t)), standard_error(t, squares)) for t, squares in counted if _compares(t)]
     gap, noise = max(gaps, default=(math.nan, math.nan))
     n = len(rows.target)
     return {
@@ -53,14 +54,6 @@ def _compares(table: Floats) -> bool:
 def _worst(measure: Callable[[Contingency], float], tables: list[Floats]) -> float:
     """NaN where no two groups can be compared."""
     return max((float(measure(Contingency(table))) for table in tables if _compares(table)), default=math.nan)
-
-
-def _hard(rows: Problem, groups: Ints, k: int, labels: Ints) -> Floats:
-    """How many rows each (condition, group, label) has."""
-    shape = (rows.n_conditions, k, rows.n_classes)
-    counted = (groups >= 0) & (rows.conditions >= 0)
-    cells = (rows.conditions[counted] * k + groups[counted]) * rows.n_classes + labels[counted]
-    return np.bincount(cells, minlength=math.prod(shape)).astype(np.float64).reshape(shape)
 
 
 def _soft(rows: Problem, groups: Ints, k: int, F: Floats) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fermi.errors import bad_argument
+from fermi.search import FINE
 from fermi.settings import number
 from fermi.tradeoff._knob import Knob
 
@@ -16,7 +17,6 @@ ROUNDS, PER_ROUND = 3, 3
 _LARGEST, _HALF_DECADES = 1000.0, 10
 _STRENGTHS = 11
 _NEAR = 0.05  # of the curve's extent: neighbours closer than this need nothing between them
-_FINE = 1.1  # two values of λ closer than this factor are as good as one
 _FINE_STRENGTH = 0.01
 _NOISE = 4.0  # standard errors, which an axis must span before steps along it mean anything
 
@@ -95,4 +95,4 @@ def _middle(low: float, high: float, knob: Knob) -> float | None:
         return None if high - low < _FINE_STRENGTH else (low + high) / 2
     if low == 0.0:
         return high / math.sqrt(10.0)
-    return None if high / low < _FINE else math.sqrt(low * high)
+    return None if high / low < FINE else math.sqrt(low * high)

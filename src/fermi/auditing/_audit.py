@@ -16,7 +16,9 @@ from fermi.auditing._noise import Sums
 from fermi.auditing._rates import SMALL, group_records, wilson, withheld, words
 from fermi.auditing._result import Audit
 from fermi.auditing._tally import Tally, tally
+from fermi.columns import read_columns
 from fermi.errors import bad_argument, listed
+from fermi.groups import ARGUMENT
 from fermi.notions import Notion, as_notion
 from fermi.records import AuditRecord, Estimate
 from fermi.settings import generator, number, whole
@@ -97,6 +99,18 @@ def audit(
     if not shown.weighted and p_value is not None:
         p_value = permutation_p_value(sums[False].table, 4 * draws, seeds[2]) or p_value
     return Audit(_record(counted, shown, hidden, found, p_value, level, least))
+
+
+def audits_by_column(
+    name: str, y_true: Any, y_pred: Any, sensitive_features: Any, attributes: str, **options: Any
+) -> dict[str, AuditRecord]:
+    """One audit of the joint groups under this name, or for attributes="each" one per column, called "name: column"."""
+    columns = read_columns(sensitive_features, ARGUMENT)
+    each = attributes == "each" and len(columns) > 1
+    groups = (
+        {f"{name}: {column}": {column: columns[column]} for column in columns} if each else {name: sensitive_features}
+    )
+    return {title: audit(y_true, y_pred, sensitive_features=s, **options).record for title, s in groups.items()}
 
 
 def _level(confidence: float) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 
 from fermi._kernels import Floats
 from fermi.auditing._noise import Sums
-from fermi.auditing._stack import NAMES, measures
+from fermi.formulas.stacked import NAMES, measures
 
 _RATIO = NAMES.index("parity_ratio")
 _SIGNED = NAMES.index("pearson_correlation")

@@ -10,6 +10,7 @@ import numpy as np
 from fermi._kernels import Floats
 from fermi.auditing._noise import Sums
 from fermi.auditing._tally import N_BINS, Tally
+from fermi.formulas import intervals
 from fermi.groups import word_of
 from fermi.records import CalibrationBin, Estimate, GroupRecord
 
@@ -35,10 +36,8 @@ def wilson(hits: Floats, totals: Floats, confidence: float, missing: str = "no r
     p, of_hits = min(max(hits[0] / total, 0.0), 1.0), hits[1]  # sums of weights are rounded
     variance = ((1.0 - p) ** 2 * of_hits + p**2 * (squares - of_hits)) / total**2
     n = p * (1.0 - p) / variance if 0.0 < p < 1.0 and variance > 0.0 else total**2 / squares
-    z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
-    centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n)
-    half = z * math.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n)) / (1.0 + z * z / n)
-    return Estimate(float(p), float(min(max(centre - half, 0.0), p)), float(max(min(centre + half, 1.0), p)))
+    low, high = intervals.wilson(float(p), float(n), NormalDist().inv_cdf(0.5 + confidence / 2.0))
+    return Estimate(float(p), low, high)
 
 
 def withheld(group: str, classes: tuple[str, ...], least: int, *, labels: bool, soft: bool) -> GroupRecord:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import fermi
-from fermi.auditing import audit
+from fermi.auditing import audits_by_column
 from fermi.errors import listed
 from fermi.records import AuditRecord, PointRecord, ReportRecord
 from fermi.tables.models import make
 from fermi.tables.saved import SavedModel
-from fermi.tables.task import Part, Prepared
+from fermi.tables.task import Prepared
 from fermi.tradeoff import TradeoffCurve, tradeoff_curve
 
 NOTIONS = {
@@ -115,21 +115,11 @@ def _estimator(rows: Prepared, kind: str, **options: Any) -> Any:
 def _point(model: Any, rows: Prepared, seconds: float) -> PointRecord:
     splits: dict[str, AuditRecord] = {}
     for name, part in (("train", rows.train), ("test", rows.test)):
-        splits |= _audits(name, part, model, rows)
+        splits |= audits_by_column(
+            name, part.y, model.predict_proba(part.X), part.s, rows.task.attributes,
+            notion=rows.fairness, classes=rows.classes,
+        )  # fmt: skip
     return PointRecord(f"λ = {model.lam_:.4g}", float(model.lam_), splits, model.history_, seconds)
-
-
-def _audits(name: str, part: Part, model: Any, rows: Prepared) -> dict[str, AuditRecord]:
-    """One audit of the joint groups, or one per column where each column is a term of its own."""
-    probabilities = model.predict_proba(part.X)
-    columns = list(part.s.columns)
-    each = rows.task.attributes == "each" and len(columns) > 1
-    return {
-        f"{name}: {chosen[0]}" if each else name: audit(
-            part.y, probabilities, sensitive_features=part.s[chosen], notion=rows.fairness, classes=rows.classes
-        ).record
-        for chosen in ([[column] for column in columns] if each else [columns])
-    }
 
 
 def _facts(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fermi.auditing import audit
+from fermi.auditing import audits_by_column
 from fermi.columns import read_columns
 from fermi.errors import listed
 from fermi.features import natural_labels
@@ -41,17 +41,10 @@ def _tables(plan: Plan) -> dict[str, Table]:
 
 
 def _audits(name: str, rows: Table, kept: Kept, plan: Plan) -> dict[str, AuditRecord]:
-    """One of the joint groups, or one per column where each has groups of its own."""
     F = None if plan.knob.draws else kept.probabilities()  # the labels of a probability matrix are the most probable
     predicted = natural_labels(plan.classes)[kept.labels] if F is None else F
     notion = rows.notion or plan.knob.notion
-    columns = read_columns(rows.s, ARGUMENT)
-    each = plan.knob.attributes == "each" and len(columns) > 1
-    groups = {f"{name}: {column}": {column: columns[column]} for column in columns} if each else {name: rows.s}
-    return {
-        title: audit(rows.y, predicted, sensitive_features=s, notion=notion, classes=plan.classes).record
-        for title, s in groups.items()
-    }
+    return audits_by_column(name, rows.y, predicted, rows.s, plan.knob.attributes, notion=notion, classes=plan.classes)
 
 
 def _owner(model: Any, plan: Plan) -> Any:

@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fermi.errors import DataError, bad_argument
+from fermi.errors import DataError
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A path beside `path` to write to, which takes its place when all is written, and goes when something fails."""
     if path.is_dir():
-        raise bad_argument("--output", f"is {str(path)!r}, which is a folder", "the name of a file")
+        raise DataError(f"{str(path)!r} is a folder, not the name of a file.")
     near = _nearest_folder(path)
     handle, name = tempfile.mkstemp(dir=near, prefix=f".{path.stem}-", suffix="".join(path.suffixes))
     os.close(handle)
@@ -39,8 +39,8 @@ def whole_folder(path: Path, names: Collection[str]) -> Iterator[Path]:
     path = path.resolve()
     present = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
     if path.exists() and (not path.is_dir() or (present and present != set(names))):
-        what = "a file" if path.is_file() else "a folder that holds other things"
-        raise bad_argument("--output", f"is {str(path)!r}, {what}", "a new or an empty folder")
+        what = "is a file" if path.is_file() else "holds other things"
+        raise DataError(f"The folder {str(path)!r} {what}; expected a new or an empty folder.")
     near = _nearest_folder(path)
     partial = Path(tempfile.mkdtemp(dir=near, prefix=f".{path.name}-"))
     before = partial.with_name(f"{partial.name}-before")

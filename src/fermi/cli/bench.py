@@ -17,6 +17,7 @@ from typing import Any
 import fermi
 from fermi._optional import require
 from fermi.errors import FermiError, bad_argument, listed
+from fermi.whole import whole_file
 
 
 def run(name: str, *, as_json: bool, dataset: str | None = None, quick: bool = False) -> None:
@@ -42,9 +43,8 @@ def run(name: str, *, as_json: bool, dataset: str | None = None, quick: bool = F
     text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
     kept = "-".join([name, *([dataset] if dataset else []), *(["quick"] if quick else [])])
     target = folder / "results" / f"{kept}.json"
-    partial = target.with_suffix(".json.part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(target)
+    with whole_file(target) as partial:
+        partial.write_text(text, encoding="utf-8")
     if as_json:
         print(text, end="")
     elif own:

@@ -16,6 +16,7 @@ from fermi._optional import require
 from fermi.errors import FermiError
 from fermi.experiments._figure import Cell, Figure, Record
 from fermi.progress import Progress
+from fermi.whole import whole_file
 
 _JOURNAL = "cells.jsonl"
 
@@ -126,16 +127,14 @@ def _draw(figure: Figure, records: Any, path: Path) -> None:
     canvas = Canvas(layout="constrained")
     assert figure.draw is not None
     figure.draw(records, canvas)
-    partial = path.with_suffix(".part.png")
-    canvas.savefig(partial, dpi=120)
-    partial.replace(path)
+    with whole_file(path) as partial:
+        canvas.savefig(partial, dpi=120)
 
 
 def write(path: Path, content: bytes) -> None:
     """The file appears whole or not at all."""
-    partial = path.with_name(path.name + ".part")
-    partial.write_bytes(content)
-    partial.replace(path)
+    with whole_file(path) as partial:
+        partial.write_bytes(content)
 
 
 def _provenance(name: str, quick: bool, cells: list[list[Record]], ran: int, seconds: float) -> str:

@@ -112,8 +112,8 @@ function tradeoffSpec({ xTitle, xDomain, yDomain, dashed }) {
   };
 }
 
-// Rows: index, split, y with its interval, current (the split shown), chosen.
-function pathSpec({ splits, shown, ticks, strength, yDomain, format }) {
+// Strengths at equal distances, so that 0 has its place; `ticks` are their names.
+function alongStrength(ticks, strength) {
   const axis = {
     labelExpr: `${JSON.stringify(ticks)}[datum.value]`,
     labelAngle: 0,
@@ -121,7 +121,12 @@ function pathSpec({ splits, shown, ticks, strength, yDomain, format }) {
     labelSeparation: 10,
     grid: false,
   };
-  const x = { field: "index", type: "ordinal", title: strength, scale: { type: "point", padding: 0.6 }, axis };
+  return { field: "index", type: "ordinal", title: strength, scale: { type: "point", padding: 0.6 }, axis };
+}
+
+// Rows: index, split, y with its interval, current (the split shown), chosen.
+function pathSpec({ splits, shown, ticks, strength, yDomain, format }) {
+  const x = alongStrength(ticks, strength);
   const y = quantitative("y", null, { scale: { domain: yDomain, nice: false }, axis: { format } });
   const range = (all) => splits.map((_, i) => all[(i + Math.max(0, 3 - splits.length)) % all.length]);
   const split = { field: "split", type: "nominal", scale: { domain: splits } };
@@ -158,20 +163,13 @@ function pathSpec({ splits, shown, ticks, strength, yDomain, format }) {
 
 // Rows: index (in the order of strength), y, low, high, final.
 function searchSpec({ ticks, strength }) {
-  const axis = {
-    labelExpr: `${JSON.stringify(ticks)}[datum.value]`,
-    labelAngle: 0,
-    labelOverlap: "greedy",
-    labelSeparation: 10,
-    grid: false,
-  };
   const y = quantitative("y", "Parity difference (hard)", { scale: { zero: true } });
   return {
     width: "container",
     height: 260,
     data: { name: "rows" },
     config: CONFIG,
-    encoding: { x: { field: "index", type: "ordinal", title: strength, scale: { type: "point", padding: 0.6 }, axis } },
+    encoding: { x: alongStrength(ticks, strength) },
     layer: [
       {
         mark: { type: "rule", stroke: "var(--accent)", strokeWidth: 2, opacity: 0.6, aria: false },

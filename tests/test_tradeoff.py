@@ -61,7 +61,7 @@ def same(a: TradeoffCurve, b: TradeoffCurve) -> None:
     pd.testing.assert_frame_equal(a.frame.drop(columns="seconds"), b.frame.drop(columns="seconds"))
 
 
-class Toy(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Toy(ClassifierMixin, BaseEstimator):
     """Labels by the sign of the first feature, constant from λ = 5 on; no probabilities."""
 
     def __init__(self, lam: float = 1.0, max_violation: Any = None, fail: Any = None) -> None:

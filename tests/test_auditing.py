@@ -21,9 +21,9 @@ from fermi import ConditionalParity, Contingency, EqualOpportunity, FermiError, 
 from fermi.auditing._independence import permutation_p_value
 from fermi.auditing._measured import BOUNDS, value_of
 from fermi.auditing._noise import Sums
-from fermi.auditing._stack import NAMES, measures
 from fermi.auditing._tally import N_BINS
 from fermi.datasets import synthetic
+from fermi.formulas.stacked import NAMES, measures
 
 Rows = dict[str, Any]
 

@@ -1,6 +1,7 @@
-"""The measures of many tables at once: `fermi.measures` on a stack, for tables drawn in simulation.
+"""The measures of many tables at once, for tables drawn in simulation: those of `ermi.py` and `dependence.py`.
 
-A test holds them to `fermi.measures`, one table at a time.
+These spend no care on cells too rare to be represented, which a simulation never draws. A test holds them to
+`fermi.measures`, one table at a time.
 """
 
 from __future__ import annotations

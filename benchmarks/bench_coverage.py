@@ -4,11 +4,14 @@ Rows are drawn again and again from each population and audited. Populations: in
 two and six groups, equal and unequal, one with thirty rows, two and four classes, 300 to 30,000 rows, equalized odds,
 weights that undo a biased sample, probabilities in place of labels, and the synthetic applicants of
 `fermi.datasets.synthetic`. A case says how often each measure's interval held the truth, and the same of all single
-rates together whose truth lies between 0.05 and 0.95. `--quick` takes 30 draws instead of 400.
+rates together whose truth lies between 0.05 and 0.95. A share of 150 draws has a standard error of 1.8 points.
+`--quick` takes 30 draws. One process per core.
 """
 
 from __future__ import annotations
 
+import functools
+import multiprocessing
 import sys
 import time
 from collections.abc import Iterator
@@ -24,7 +27,7 @@ from fermi.contingency import Contingency
 from fermi.datasets import synthetic
 
 Floats = NDArray[np.float64]
-DRAWS, QUICK_DRAWS, N_BOOT = 400, 30, 400
+DRAWS, QUICK_DRAWS, N_BOOT = 150, 30, 200
 KINDS = ("labels", "weights", "probabilities")
 
 
@@ -117,9 +120,11 @@ def made_law(k: int, sizes: str, m: int, violation: float, n: int) -> Floats:
 def measure(quick: bool = False) -> list[dict[str, Any]]:
     """A case per population."""
     cases = []
-    for population in grid():
-        cases.append(cover(population, QUICK_DRAWS if quick else DRAWS))
-        print(line(cases[-1]), file=sys.stderr, flush=True)
+    # Forked, since a process that starts anew could not import this file by name.
+    with multiprocessing.get_context("fork").Pool() as pool:
+        for case in pool.imap(functools.partial(cover, draws=QUICK_DRAWS if quick else DRAWS), grid()):
+            cases.append(case)
+            print(line(case), file=sys.stderr, flush=True)
     return cases
 
 

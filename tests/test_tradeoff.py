@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -273,6 +273,34 @@ def test_an_interruption_ends_it_and_the_estimator_is_never_changed() -> None:
     assert [own.lam for own in found.models] == LAMS
     assert found.models[1].verbose == 1
     assert not found.models[1].warm_start
+
+
+class Breaks(FermiClassifier):
+    """Fails at some λ."""
+
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, **options: Any) -> Breaks:
+        if self.lam in (1.0, 316.2, 562.3):
+            raise ZeroDivisionError(f"λ is {self.lam}\nand more")
+        super().fit(X, y, sensitive_features=sensitive_features, **options)
+        return self
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_a_fit_that_fails_is_left_out_and_costs_no_other(cv: Any) -> None:
+    words = r"At λ = 1: the fit failed and is left out of the curve \(ZeroDivisionError: λ is 1.0\)$"
+    with pytest.warns(FitFailedWarning, match=words if cv is None else words.replace(":", r" \(4 fits\), .*:", 1)):
+        found = curve(Breaks(), cv=cv)
+    assert found.lams == [0.0, 30.0]
+    same(found, curve(FermiClassifier(), cv=cv, lams=[0.0, 30.0]))
+    with pytest.raises(ZeroDivisionError):  # the first of all: nothing speaks for the others
+        curve(Breaks(), cv=cv, lams=[1.0, 30.0])
+
+
+def test_refining_does_not_try_again_what_failed() -> None:
+    with pytest.warns(FitFailedWarning, match="At λ = 1 to 316.2 \\(2 fits\\), the first: the fit failed"):
+        found = curve(Breaks(), lams=None)
+    assert not {1.0, 316.2} & set(found.lams)
+    assert len(found.lams) <= len(first_values(Knob.find(FermiClassifier()))) - 2 + 9
 
 
 def test_rows_of_any_library_give_the_same_curve() -> None:

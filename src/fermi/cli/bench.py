@@ -31,9 +31,10 @@ def run(name: str, *, as_json: bool, dataset: str | None = None, quick: bool = F
     if not script.exists():
         known = sorted(path.stem.removeprefix("bench_") for path in folder.glob("bench_*.py"))
         raise bad_argument("name", f"is {name!r}", f"one of {listed(known)}")
-    require("pytest_benchmark", extra="dev")
     module = load(script)
     own = hasattr(module, "measure")
+    if not own:
+        require("pytest_benchmark", extra="dev")
     options: dict[str, Any] = ({"dataset": dataset} if dataset else {}) | ({"quick": True} if quick else {})
     takes = inspect.signature(module.measure).parameters if own else {}
     for option in options:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn import clone, config_context
+from sklearn.exceptions import FitFailedWarning
 
 from fermi.errors import ConstantPredictionWarning
 from fermi.features import known_target
@@ -37,7 +38,7 @@ class Said(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """One fit: the model if it is needed again, and what it predicts for the rows of each split."""
+    """One fit that came to an end: the model if it is needed again, and what it predicts for the rows of each split."""
 
     lam: float
     model: Any
@@ -63,9 +64,14 @@ class Plan:
     test: Table | None
     parts: Sequence[Part]
     classes: list[Any]
+    first: float
 
     def run(self, chain: Chain, say: Callable[[float], None]) -> tuple[list[Outcome], list[Said]]:
-        """Train a chain's models and let each predict."""
+        """Train a chain's models and let each predict.
+
+        A fit that fails is left out with a warning, so that the hours of the others are not lost; but where the first
+        value of all fails, no other is tried.
+        """
         part, last = self.parts[chain.part], chain.part == len(self.parts) - 1
         train = self.table.take(part.train)
         shown: dict[str, Table | None] = {"train": train, "test": self.test} if last else {}
@@ -75,9 +81,16 @@ class Plan:
         model = chain.start
         for value in chain.values:
             say(value)
-            with _heard(said, value), config_context(enable_metadata_routing=self.knob.routing):
-                model, seconds = self._fitted(value, train, model if self.knob.warm else None)
-                seen = {name: self._predicted(model, rows) for name, rows in shown.items() if rows is not None}
+            try:
+                with _heard(said, value), config_context(enable_metadata_routing=self.knob.routing):
+                    fitted, seconds = self._fitted(value, train, model if self.knob.warm else None)
+                    seen = {name: self._predicted(fitted, rows) for name, rows in shown.items() if rows is not None}
+            except Exception as error:
+                if value == self.first:
+                    raise
+                said.append(Said(FitFailedWarning, _left_out(error), value))
+                continue
+            model = fitted
             outcomes.append(Outcome(value, model if last or self.knob.warm else None, seconds, seen))
         return outcomes, said
 
@@ -99,6 +112,11 @@ class Plan:
         F = np.zeros((len(labels), len(self.classes)))
         F[:, positions(np.asarray(model.classes_).tolist(), self.classes)] = model.predict_proba(rows.X, **groups)
         return Predicted(labels, F)
+
+
+def _left_out(error: Exception) -> str:
+    first_line, *_ = str(error).splitlines() or [""]
+    return f"the fit failed and is left out of the curve ({type(error).__name__}: {first_line})"
 
 
 @contextmanager
@@ -158,7 +176,8 @@ def repeat(said: Sequence[Said], knob: Knob, level: int) -> None:
         values = sorted({one.lam for one in alike if not math.isnan(one.lam)})
         text = alike[0].text
         said_by_many = len(alike) > 1
-        if values and not (said_by_many and len({one.text for one in alike}) == 1):
+        about_all = len(values) > 1 and len({one.text for one in alike}) == 1 and category is not FitFailedWarning
+        if values and not about_all:
             to = f" to {values[-1]:.4g}" if len(values) > 1 else ""
             fits = f" ({len(alike)} fits), the first" if said_by_many else ""
             text = f"At {knob.word} = {values[0]:.4g}{to}{fits}: {text}"

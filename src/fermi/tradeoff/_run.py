@@ -49,8 +49,9 @@ def tradeoff_curve(
     X_test, y_test, sensitive_test : optional
         Rows that are measured and influence nothing.
     lams : sequence of numbers, optional
-        Exactly these values. By default λ is 0 and from 0.0316 to 1000 by half decades (strengths: from 0 to 1 by
-        tenths), and up to nine more between the neighbours that lie farthest apart on the validation rows.
+        Exactly these values; one whose fit fails is left out with a warning, unless it is the smallest. By default λ
+        is 0 and from 0.0316 to 1000 by half decades (strengths: from 0 to 1 by tenths), and up to nine more between the
+        neighbours that lie farthest apart on the validation rows.
     cv : int, splitter or pairs of row numbers, optional
         By default a quarter of the rows, stratified by label and group, judges models trained on the others, and these
         models are the ones returned. With `cv` the predictions for the rows left out of each fold judge, together;
@@ -86,7 +87,7 @@ def tradeoff_curve(
     table, coded, classes = read_training(X, y, sensitive_features, knob)
     test = read_test(X_test, y_test, sensitive_test, table, classes, knob)
     parts = split(coded, cv, knob.own.get("random_state"))
-    plan = Plan(estimator, knob, table, None if test is None else test.table, parts, classes)
+    plan = Plan(estimator, knob, table, None if test is None else test.table, parts, classes, values[0])
     held_out = coded.take(np.concatenate([part.judged for part in parts]))
     rows = {"train": coded.take(parts[-1].train), "validation": held_out}
     if test is not None:
@@ -109,6 +110,7 @@ class _Path:
         self.plan, self.rows, self.n_jobs, self.bar = plan, rows, n_jobs, bar
         self.outcomes: dict[float, list[Outcome]] = {}
         self.measured: dict[float, list[dict[str, Any]]] = {}
+        self.failed: set[float] = set()
         self.said: list[Said] = []
         self.planned = self.begun = 0
 
@@ -126,14 +128,17 @@ class _Path:
         by_part: list[dict[float, Outcome]] = [{} for _ in self.plan.parts]
         for chain, outcomes in zip(chains, found, strict=True):
             by_part[chain.part] |= {outcome.lam: outcome for outcome in outcomes}
+        self.failed |= {value for value in values if not all(value in part for part in by_part)}
         for value in values:
-            self.outcomes[value] = [part[value] for part in by_part]
-            self.measured[value] = self._measure(value)
+            if value not in self.failed:
+                self.outcomes[value] = [part[value] for part in by_part]
+                self.measured[value] = self._measure(value)
 
     def refine(self) -> None:
         """Add values between neighbours that lie far apart, a few rounds of a few."""
         for _ in range(ROUNDS):
-            more = between([self._place(value) for value in self.values], self.plan.knob)
+            places = [self._place(value) for value in self.values]
+            more = [value for value in between(places, self.plan.knob) if value not in self.failed]
             if not more:
                 return
             self.extend(more)

@@ -266,14 +266,17 @@ def test_the_question_is_asked_on_a_terminal(
     assert json.loads((tmp_path / "m" / "model.json").read_text())["task"]["keep_sensitive"] is True
 
 
-@pytest.mark.parametrize("command", ["train", "tradeoff"])
-def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "ended_by"), [("train", "SIGINT"), ("tradeoff", "SIGINT"), ("train", "SIGTERM"), ("tradeoff", "SIGHUP")]
+)
+def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str, ended_by: str) -> None:
     saved(applicants(0), tmp_path / "a.csv")
     task = ["--target", "outcome", "--sensitive", "group", "--model", "boosting"]
     task += ["--max-violation", "0.0001"] if command == "train" else []
-    # The handler is set anew: a child of a background job inherits that Ctrl-C is ignored.
+    # The handlers are set anew: a child of a background job inherits that Ctrl-C is ignored, one of `nohup` more.
     script = "import signal, sys; from fermi.cli import main\n"
-    script += "signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(main(sys.argv[1:]))"
+    script += "signal.signal(signal.SIGINT, signal.default_int_handler); signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+    script += "sys.exit(main(sys.argv[1:]))"
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", script, command, "a.csv", *task],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -283,7 +286,7 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str) -> Non
         if "years_employed" in line:  # the columns are shown; training follows
             break
     time.sleep(2)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.Signals[ended_by])
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert err.splitlines()[-1] == "fermi: interrupted"

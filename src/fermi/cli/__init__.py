@@ -206,10 +206,17 @@ def data_fetch(name: Annotated[str, typer.Argument(help="The data set.")], json:
     fetch(name, as_json=json)
 
 
+def _end_like_ctrl_c(*names: str) -> None:
+    """What is half written goes when the process is ended or its terminal closes, too; `nohup` is respected."""
+    for number in (getattr(signal, name) for name in names if hasattr(signal, name)):  # Windows has not all
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that what is half written goes then, too
+        _end_like_ctrl_c("SIGTERM", "SIGHUP")
     try:
         code = app(args=arguments, prog_name="fermi", standalone_mode=False)
         sys.stdout.flush()

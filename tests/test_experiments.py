@@ -250,6 +250,8 @@ def test_curves_are_read_off_between_neighbours() -> None:
     assert place_within(gaps, errors, 0.05) == pytest.approx(0.5)
     assert place_within(gaps, errors, 0.035) == pytest.approx(0.55)
     assert place_within(gaps, errors, 0.001) is None
+    assert place_within(gaps, errors, 0.05, spare=0.24) is None  # its error is 0.25
+    assert place_within(gaps, errors, 0.05, spare=0.26) == pytest.approx(0.5)
     assert place_within(gaps, errors, 0.1) == pytest.approx(1 / 3)
     assert place_within(gaps[1:], errors[1:], 0.1) == 1.0
 

@@ -36,8 +36,8 @@ def within(records: pd.DataFrame, pairing: Pairing, levels: Sequence[float], run
     found = []
     for values, places in rows_of.items():
         for level in levels:
-            best = place_within(bounded[places, None], choosing[places], level)
-            if best is None or between(choosing[places], best) > spare[places[0]]:
+            best = place_within(bounded[places, None], choosing[places], level, spare[places[0]])
+            if best is None:
                 entry = (constant[places[0]], 0.0, 1.0)
             else:
                 entry = (between(error[places], best), between(violation[places], best), 0.0)

@@ -20,8 +20,10 @@ OVERLAP = 0.25  # test rows over the others, where the data set is split at rand
 BLOCKS = "test_block_errors"  # the test error in each of some equal parts of the test rows
 
 
-def place_within(gaps: Floats, errors: Floats, level: float) -> float | None:
+def place_within(gaps: Floats, errors: Floats, level: float, spare: float = np.inf) -> float | None:
     """Where on a curve the error is smallest while no gap is larger than the level, in settings from the first.
+
+    None where there is no such place, or its error is larger than `spare`, that of giving all rows the same label.
 
     Curves are read off as pictures are, with lines between neighbouring settings: a knob has a setting between any two,
     and without the lines a method with one that happens to fall just within the level would look better than another
@@ -37,7 +39,8 @@ def place_within(gaps: Floats, errors: Floats, level: float) -> float | None:
         ends = (np.array([[-level], [level]]) - here[moving]) / change[moving]
         low, high = ends.min(axis=0).max(initial=0.0), ends.max(axis=0).min(initial=1.0)
         places += [i + float(share) for share in (low, high) if low <= high and 0.0 < share < 1.0]
-    return min(places, key=lambda place: float(between(errors, place))) if places else None
+    best = min(places, key=lambda place: float(between(errors, place)), default=None)
+    return None if best is None or between(errors, best) > spare else best
 
 
 def between(values: Floats, place: float) -> Any:
@@ -71,11 +74,9 @@ class Curve:
         is better: `constant` is 1 there. Its blocks of test rows are taken to be alike.
         """
         error, gaps = f"{self.reading.error}error", f"{self.reading.gaps}gaps"
-        choosing = self._column(f"val_{error}")
-        place = place_within(self._column(f"val_{gaps}"), choosing, level)
-        constant = self.records[["val_constant_error", "test_constant_error"]].iloc[0]
-        if place is None or between(choosing, place) > constant["val_constant_error"]:
-            same = constant["test_constant_error"]
+        spare, same = self.records[["val_constant_error", "test_constant_error"]].iloc[0]
+        place = place_within(self._column(f"val_{gaps}"), self._column(f"val_{error}"), level, spare)
+        if place is None:
             blocks = np.full(len(self.records[BLOCKS].iloc[0]), same)
             return {"error": same, "violation": 0.0, "strength": np.nan, "constant": 1.0, "blocks": blocks}
         return {

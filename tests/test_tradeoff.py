@@ -276,31 +276,58 @@ def test_an_interruption_ends_it_and_the_estimator_is_never_changed() -> None:
 
 
 class Breaks(FermiClassifier):
-    """Fails at some λ."""
+    """Fails where λ is in a range."""
+
+    low, high = 0.5, 2.0
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, **options: Any) -> Breaks:
-        if self.lam in (1.0, 316.2, 562.3):
+        if self.low <= self.lam <= self.high:
+            warnings.warn("before the end", UserWarning, stacklevel=2)
             raise ZeroDivisionError(f"λ is {self.lam}\nand more")
         super().fit(X, y, sensitive_features=sensitive_features, **options)
         return self
 
 
+class BreaksLate(Breaks):
+    low, high = 5.0, np.inf
+
+
 @pytest.mark.parametrize("cv", [None, 3])
 def test_a_fit_that_fails_is_left_out_and_costs_no_other(cv: Any) -> None:
-    words = r"At λ = 1: the fit failed and is left out of the curve \(ZeroDivisionError: λ is 1.0\)$"
-    with pytest.warns(FitFailedWarning, match=words if cv is None else words.replace(":", r" \(4 fits\), .*:", 1)):
-        found = curve(Breaks(), cv=cv)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = curve(Breaks(), cv=cv, lams=[0.0, 0.6, 1.0, 30.0])
+    fits = 2 if cv is None else 8
+    assert [(entry.category, str(entry.message)) for entry in caught] == [
+        (UserWarning, "before the end"),
+        (
+            FitFailedWarning,
+            f"At λ = 0.6, 1 ({fits} fits), the first: training or predicting failed, so that the curve goes on without "
+            "(ZeroDivisionError: λ is 0.6)",
+        ),
+    ]
     assert found.lams == [0.0, 30.0]
     same(found, curve(FermiClassifier(), cv=cv, lams=[0.0, 30.0]))
-    with pytest.raises(ZeroDivisionError):  # the first of all: nothing speaks for the others
-        curve(Breaks(), cv=cv, lams=[1.0, 30.0])
+    for lams in ([1.0, 30.0], [0.6]):  # the first of all
+        with pytest.raises(ZeroDivisionError):
+            curve(Breaks(), cv=cv, lams=lams)
+    with pytest.raises(FermiError, match=r"at every λ but 0 training or predicting failed.*ZeroDivisionError: λ is 10"):
+        curve(BreaksLate(), cv=cv, lams=[0.0, 10.0, 30.0])
 
 
-def test_refining_does_not_try_again_what_failed() -> None:
-    with pytest.warns(FitFailedWarning, match="At λ = 1 to 316.2 \\(2 fits\\), the first: the fit failed"):
+def test_refining_goes_on_around_what_failed() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         found = curve(Breaks(), lams=None)
-    assert not {1.0, 316.2} & set(found.lams)
-    assert len(found.lams) <= len(first_values(Knob.find(FermiClassifier()))) - 2 + 9
+    (told,) = (str(entry.message) for entry in caught if entry.category is FitFailedWarning)
+    assert told.startswith("At λ = 1: ")  # not again at the middle of its neighbours, 0.99991
+    kept = {value for value in first_values(Knob.find(FermiClassifier())) if value != 1.0}
+    assert kept < set(found.lams)
+
+    knob = Knob.find(FermiClassifier())
+    places = [Place(lam, 0.3 - 0.02 * i, 0.1 + 0.01 * i, 0.001, 0.001) for i, lam in enumerate((1.0, 4.0, 16.0))]
+    assert between(places, knob) == [2.0, 8.0]
+    assert between(places, knob, {2.01}) == [8.0]
 
 
 def test_rows_of_any_library_give_the_same_curve() -> None:

@@ -69,8 +69,8 @@ class Plan:
     def run(self, chain: Chain, say: Callable[[float], None]) -> tuple[list[Outcome], list[Said]]:
         """Train a chain's models and let each predict.
 
-        A fit that fails is left out with a warning, so that the hours of the others are not lost; but where the first
-        value of all fails, no other is tried.
+        One that fails is left out with a warning, so that the hours of the others are not lost. At the first value of
+        all, which is the easiest, the error is raised: the mistake is most likely one that concerns them all.
         """
         part, last = self.parts[chain.part], chain.part == len(self.parts) - 1
         train = self.table.take(part.train)
@@ -116,7 +116,7 @@ class Plan:
 
 def _left_out(error: Exception) -> str:
     first_line, *_ = str(error).splitlines() or [""]
-    return f"the fit failed and is left out of the curve ({type(error).__name__}: {first_line})"
+    return f"training or predicting failed, so that the curve goes on without ({type(error).__name__}: {first_line})"
 
 
 @contextmanager
@@ -127,8 +127,10 @@ def _heard(said: list[Said], value: float) -> Iterator[None]:
         return
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield
-    said += [Said(entry.category, str(entry.message), value) for entry in caught]
+        try:
+            yield
+        finally:
+            said += [Said(entry.category, str(entry.message), value) for entry in caught]
 
 
 def run_chains(
@@ -153,9 +155,9 @@ def _results(
         pool = Parallel(n_jobs=n_jobs, return_as="generator")
     except ValueError:  # a backend that gives all results at once
         pool = Parallel(n_jobs=n_jobs)
-    for result in pool(tasks):
-        for outcome in result[0]:
-            say(outcome.lam)
+    for chain, result in zip(chains, pool(tasks), strict=True):
+        for value in chain.values:
+            say(value)
         yield result
 
 
@@ -175,10 +177,15 @@ def repeat(said: Sequence[Said], knob: Knob, level: int) -> None:
     for (category, _), alike in kinds.items():
         values = sorted({one.lam for one in alike if not math.isnan(one.lam)})
         text = alike[0].text
-        said_by_many = len(alike) > 1
-        about_all = len(values) > 1 and len({one.text for one in alike}) == 1 and category is not FitFailedWarning
+        failed = category is FitFailedWarning
+        about_all = len(values) > 1 and len({one.text for one in alike}) == 1 and not failed
         if values and not about_all:
-            to = f" to {values[-1]:.4g}" if len(values) > 1 else ""
-            fits = f" ({len(alike)} fits), the first" if said_by_many else ""
-            text = f"At {knob.word} = {values[0]:.4g}{to}{fits}: {text}"
+            several = f" ({len(alike)} fits), the first" if len(alike) > 1 else ""
+            text = f"At {knob.word} = {_named(values, each=failed)}{several}: {text}"
         warnings.warn(text, category, stacklevel=level)
+
+
+def _named(values: Sequence[float], *, each: bool) -> str:
+    """Values in words, each of them or the range."""
+    shown = values if each or len(values) < 2 else (values[0], values[-1])
+    return (", " if each else " to ").join(f"{value:.4g}" for value in shown)

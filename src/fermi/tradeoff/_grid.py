@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,10 +66,11 @@ def non_dominated(violations: Sequence[float], errors: Sequence[float]) -> list[
     return kept
 
 
-def between(places: Sequence[Place], knob: Knob) -> list[float]:
+def between(places: Sequence[Place], knob: Knob, failed: Collection[float] = ()) -> list[float]:
     """New values between neighbours that are far apart, one of them on the frontier; the farthest first.
 
-    Distances are measured in units of the curve's extent along each axis, or of its noise where that is larger.
+    Distances are measured in units of the curve's extent along each axis, or of its noise where that is larger. What
+    is as good as a value that failed is not tried again.
     """
     places = sorted(places)
     front = set(non_dominated([p.violation for p in places], [p.error for p in places]))
@@ -80,7 +81,9 @@ def between(places: Sequence[Place], knob: Knob) -> list[float]:
         a, b = places[i : i + 2]
         far = math.hypot((a.violation - b.violation) / across, (a.error - b.error) / up)
         middle = _middle(a.lam, b.lam, knob)
-        if far > _NEAR and middle is not None and {i, i + 1} & front:
+        if middle is None or any(_alike(middle, value, knob) for value in failed):
+            continue
+        if far > _NEAR and {i, i + 1} & front:
             found.append((-far, middle))
     return sorted(value for _, value in sorted(found)[:PER_ROUND])
 
@@ -91,8 +94,14 @@ def _unit(values: list[float], noise: list[float]) -> float:
 
 def _middle(low: float, high: float, knob: Knob) -> float | None:
     """The value halfway, by factors for λ; None where the two are as good as one."""
+    if _alike(low, high, knob):
+        return None
     if knob.name == "strength":
-        return None if high - low < _FINE_STRENGTH else (low + high) / 2
-    if low == 0.0:
-        return high / math.sqrt(10.0)
-    return None if high / low < FINE else math.sqrt(low * high)
+        return (low + high) / 2
+    return high / math.sqrt(10.0) if low == 0.0 else math.sqrt(low * high)
+
+
+def _alike(a: float, b: float, knob: Knob) -> bool:
+    """Whether two values are as good as one."""
+    low, high = sorted((a, b))
+    return high - low < _FINE_STRENGTH if knob.name == "strength" else high < FINE * low

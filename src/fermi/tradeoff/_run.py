@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import FitFailedWarning
 
+from fermi.errors import FermiError
 from fermi.problem import Problem
 from fermi.progress import Progress
 from fermi.tradeoff._curve import Kept, TradeoffCurve
@@ -49,7 +51,7 @@ def tradeoff_curve(
     X_test, y_test, sensitive_test : optional
         Rows that are measured and influence nothing.
     lams : sequence of numbers, optional
-        Exactly these values; one whose fit fails is left out with a warning, unless it is the smallest. By default λ
+        Exactly these values; one that fails is left out with a warning, unless it is the smallest. By default λ
         is 0 and from 0.0316 to 1000 by half decades (strengths: from 0 to 1 by tenths), and up to nine more between the
         neighbours that lie farthest apart on the validation rows.
     cv : int, splitter or pairs of row numbers, optional
@@ -116,7 +118,7 @@ class _Path:
 
     @property
     def values(self) -> list[float]:
-        """Those tried, ascending."""
+        """Those that have a model, ascending."""
         return sorted(self.outcomes)
 
     def extend(self, values: Sequence[float]) -> None:
@@ -133,12 +135,14 @@ class _Path:
             if value not in self.failed:
                 self.outcomes[value] = [part[value] for part in by_part]
                 self.measured[value] = self._measure(value)
+        if self.failed and len(self.outcomes) == 1:
+            reason = next(one.text for one in said if one.category is FitFailedWarning)
+            raise FermiError(f"There is no curve: at every {self.plan.knob.word} but {values[0]:g} {reason}.")
 
     def refine(self) -> None:
         """Add values between neighbours that lie far apart, a few rounds of a few."""
         for _ in range(ROUNDS):
-            places = [self._place(value) for value in self.values]
-            more = [value for value in between(places, self.plan.knob) if value not in self.failed]
+            more = between([self._place(value) for value in self.values], self.plan.knob, self.failed)
             if not more:
                 return
             self.extend(more)

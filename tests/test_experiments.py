@@ -29,7 +29,7 @@ from fermi.experiments._frontier import (
     uncertain,
 )
 from fermi.experiments._index import index
-from fermi.experiments._tradeoffs import damage, dominates, gains_over_naive
+from fermi.experiments._tradeoffs import damage, dominance, gains_over_naive
 from fermi.measures import parity_difference
 from fermi.torch.models import logistic
 
@@ -206,6 +206,7 @@ def records(rival: float = 0.02, splits: int = 3) -> pd.DataFrame:
                         "val_soft_error": error, "val_soft_gaps": [violation], "test_soft_error": error,
                         "test_soft_gaps": [violation], "test_constant_error": 0.5, "val_constant_error": 0.5,
                         "test_block_errors": [error - 0.01, error, error + 0.01],
+                        "test_constant_block_errors": [0.4, 0.5, 0.6],
                     }
                 )  # fmt: skip
     return pd.DataFrame(rows)
@@ -283,12 +284,12 @@ def test_the_area_charges_what_is_not_reached_with_the_constant_prediction() -> 
         {
             "strength": [0.0, 1.0], "val_error": [0.1, 0.2], "val_gaps": [[0.1], [0.05]], "test_error": [0.3, 0.4],
             "test_gaps": [[0.1], [0.05]], "test_constant_error": 0.9, "val_constant_error": 0.9,
-            "test_block_errors": [[0.3, 0.2], [0.4, 0.6]],
+            "test_block_errors": [[0.3, 0.2], [0.4, 0.6]], "test_constant_block_errors": [[0.8, 1.0], [0.8, 1.0]],
         }
     )  # fmt: skip
     found = area(curve)
     assert found["error"] == pytest.approx((4 * 0.9 + 0.4 + 0.38 + 0.36 + 0.34 + 0.32 + 11 * 0.3) / 20)
-    assert found["blocks"][1] == pytest.approx((4 * 0.9 + 0.6 + 0.52 + 0.44 + 0.36 + 0.28 + 11 * 0.2) / 20)
+    assert found["blocks"][1] == pytest.approx((4 * 1.0 + 0.6 + 0.52 + 0.44 + 0.36 + 0.28 + 11 * 0.2) / 20)
 
 
 def lost(some: pd.DataFrame, where: Any, name: str) -> pd.Series[Any]:
@@ -334,15 +335,31 @@ def test_a_method_that_draws_is_compared_by_all_its_seeds() -> None:
     assert found["outcome"].tolist() == ["same"]  # the seeds differ by more
 
 
+def test_the_constant_prediction_has_blocks_of_its_own() -> None:
+    some = records(splits=1)
+    ours = some["method"] == "fermi"
+    some = some.assign(val_gaps=lost(some, ours, "val_gaps"))  # so that FERMI is charged with the constant
+    near = some[some["method"] == "mary"].assign(test_error=0.495, method="naive")
+    near["test_block_errors"] = near["test_block_errors"].map(lambda _: [0.396, 0.494, 0.595])
+    found = compare(pd.concat([some, near]), (0.05,))
+    (naive,) = found[found["method"] == "naive"].to_dict("records")
+    assert naive["outcome"] == "below"
+    assert naive["width"] < 0.003  # the blocks differ much more than the two methods in each
+    assert level_table(at_levels(some, (0.05,)), (0.05,)).count("0.5000 ± 0.2484 (constant)") == 1
+
+
 def test_verdicts() -> None:
-    judge = dominates(("notion", "blind"))
-    assert judge(records(0.002))[0] == "held"
-    word, figures = judge(records(-0.002))
-    assert word == "did not hold"
+    better, none_below = (claim.judge for claim in dominance("best", "here", ("notion", "blind")))
+    assert better(records(0.002))[0] == none_below(records(0.002))[0] == "held"
+    tie = records().replace({"test_error": dict.fromkeys(records()["test_error"], 0.3)})
+    assert (better(tie)[0], none_below(tie)[0]) == ("did not hold", "held")
+    word, figures = none_below(records(-0.002))
+    assert word == better(records(-0.002))[0] == "did not hold"
     assert "mary at ≤ 0.05 by 0.0020 (demographic parity, attribute not among the features)" in figures
-    assert judge(records().assign(test_standard_error=0.5))[0] == "could not be tested here"
     some = records()
-    assert judge(some[some["method"] == "fermi"])[0] == "could not be tested here"
+    for judge in (better, none_below):
+        assert judge(some.assign(test_standard_error=0.5))[0] == "could not be tested here"
+        assert judge(some[some["method"] == "fermi"])[0] == "could not be tested here"
     page = tables(records(0.002), ("notion", "blind"))
     assert "## demographic parity, attribute not among the features" in page
     assert "| mary | above +0.0020 ± 0.0000 |" in page

@@ -238,13 +238,14 @@ def toxic(rival: float, seeds: int = 3) -> pd.DataFrame:
             some = curve(name, shift, seed, **more)
             rows += some[:1] if name == "none" else some[1:]
     records = pd.DataFrame(rows)
-    groups = {f"test_false_positives_{name}": 0.1 for name in ("christian", _comments.HELD_AGAINST)}
     for part in ("val", "test"):
         records[f"{part}_violation"] = records[f"{part}_soft_violation"] = records[f"{part}_attribute"]
         records[f"{part}_soft_error"] = records[f"{part}_clean_error"] = records[f"{part}_error"]
         records[f"{part}_clean_violation"] = records[f"{part}_violation"]
         records[f"{part}_noise"] = records[f"{part}_false_positives"] = 0.01
-    return records.assign(**groups)
+        records[f"{part}_false_positives_christian"] = 0.1
+        records[f"{part}_false_positives_{_comments.HELD_AGAINST}"] = 0.1 + records[f"{part}_violation"]
+    return records
 
 
 def test_verdicts_of_figure_4() -> None:
@@ -255,10 +256,21 @@ def test_verdicts_of_figure_4() -> None:
     assert words(toxic(0.002)) == [unknown, held, held, held, held]
     assert words(toxic(-0.002)) == [unknown, held, failed, failed, held]
     assert words(toxic(0.02))[1] == failed
+    wide = toxic(0.002)
+    wide.loc[(wide["method"] == "prost") & (wide["seed"] == 0), "test_error"] += 0.02
+    assert words(wide)[1] == unknown
     assert words(toxic(0.002, seeds=1)) == [unknown] * 5
     page = fig4.summarise(toxic(0.002))
     assert page.startswith("**A stand-in:**")
     assert "| prost | 0.5 | 0.432 | 0.210 |" in page
+    # Strengths that favour one group and the other: between them lies one that favours none.
+    turned = toxic(0.002)
+    for part in ("val", "test"):
+        theirs = f"{part}_false_positives_{_comments.HELD_AGAINST}"
+        turned[theirs] = np.where(turned["strength"] == 1.0, 0.1 - turned[f"{part}_violation"], turned[theirs])
+    found = within(fig4.prepared(turned), fig4.HARD, (0.001,), fig4.RUN)
+    assert not found["constant"][found["method"] == "fermi"].any()
+    assert within(fig4.prepared(toxic(0.002)), fig4.HARD, (0.001,), fig4.RUN)["constant"].all()
 
 
 def test_a_curve_on_comments(home_of: Callable[[str], Path]) -> None:

@@ -24,6 +24,8 @@ class Pairing(NamedTuple):
 def within(records: pd.DataFrame, pairing: Pairing, levels: Sequence[float], run: Sequence[str]) -> pd.DataFrame:
     """For each run and level: the knob with the smallest error on the choosing rows within the level, and its test.
 
+    The violation's column may hold signs: then there is a fair place between two that favour one group and the other.
+
     A run without such a knob, or only with ones that are worse, predicts the majority for everyone, which violates
     nothing: `constant` is 1 there. A run whose violation cannot be measured, on either part, is left out.
     """
@@ -40,7 +42,7 @@ def within(records: pd.DataFrame, pairing: Pairing, levels: Sequence[float], run
             if best is None:
                 entry = (constant[places[0]], 0.0, 1.0)
             else:
-                entry = (between(error[places], best), between(violation[places], best), 0.0)
+                entry = (between(error[places], best), abs(between(violation[places], best)), 0.0)
             found.append((*values, level, *entry))
     return pd.DataFrame(found, columns=[*run, "level", *MEASURED])
 
@@ -82,7 +84,8 @@ def compare(
     key = [name for name in chosen.columns if name not in ("method", *MEASURED)]
     ours, theirs = (chosen[chosen["method"] == name].set_index(key) for name in (method, rival))
     pairs = theirs[["error", "violation"]].join(ours[["error", "violation"]].add_suffix("_ours"), how="inner")
-    beyond = excesses(pairs["violation_ours"], pairs["violation"], pairs.index.get_level_values("level"))
+    means = pairs[["violation_ours", "violation"]].groupby("level").mean()
+    beyond = excesses(means["violation_ours"], means["violation"], means.index)
     difference, width = interval((pairs["error"] - pairs["error_ours"]).groupby(repeat).mean(), overlap)
     excess = float(beyond[0].mean()), float(beyond[1].mean())
     return Comparison(rival, difference, width, outcome_of(difference, width, excess, noise))

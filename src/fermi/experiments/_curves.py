@@ -22,6 +22,7 @@ from fermi.experiments._frontier import (
     interval,
     level_table,
     said,
+    typical,
     uncertain,
 )
 from fermi.experiments._style import style
@@ -107,7 +108,11 @@ def tables(records: pd.DataFrame, by: Sequence[str], levels: Sequence[float] = L
     parts = []
     for values, some in records.groupby(list(by), dropna=False, sort=False):
         heading = ", ".join(named(name, value) for name, value in zip(by, values, strict=True))
-        parts += [f"## {heading}", sampling_note(some), "Labels on both axes (* needs the attribute to predict):"]
+        parts += [
+            f"## {heading}",
+            f"{sampling_note(some)} Levels below them are not compared.",
+            "Labels on both axes (* needs the attribute to predict):",
+        ]
         parts += [level_table(at_levels(some, levels), levels), "Rivals beside FERMI at these levels:"]
         parts += [comparison_table(compare(some, levels), levels)]
         law = some[[not baselines.find(method).capabilities.draws for method in some["method"]]]
@@ -141,8 +146,8 @@ def areas(some: pd.DataFrame) -> str:
 
 def sampling_note(some: pd.DataFrame) -> str:
     """The noise of a gap, below which nothing can be said."""
-    choosing, testing = (some[f"{part}_standard_error"].mean() for part in ("val", "test"))
+    choosing, testing = (typical(some[f"{part}_standard_error"]) for part in ("val", "test"))
     return (
         f"The standard error of a gap is about {choosing:.3f} on the rows that choose the knob, {testing:.3f} on the "
-        "test rows: differences of violation below these mean nothing, and levels below them are not compared."
+        "test rows: differences of violation below these mean nothing."
     )

@@ -18,6 +18,7 @@ RUN = ["dataset", "split", "seed", "blind", "notion", "method"]  # what has one 
 _ROWS = ["dataset", "split", "blind", "notion"]  # what two methods must have in common to be compared
 OVERLAP = 0.25  # test rows over the others, where the data set is split at random
 BLOCKS = "test_block_errors"  # the test error in each of some equal parts of the test rows
+_CONSTANT = ("val_constant_error", "test_constant_error", "test_constant_block_errors")
 
 
 def place_within(gaps: Floats, errors: Floats, level: float, spare: float = np.inf) -> float | None:
@@ -71,13 +72,13 @@ class Curve:
         """Test error and violation where the validation rows say.
 
         Every method may give all rows the majority's label, which violates nothing, where no setting within the level
-        is better: `constant` is 1 there. Its blocks of test rows are taken to be alike.
+        is better: `constant` is 1 there.
         """
         error, gaps = f"{self.reading.error}error", f"{self.reading.gaps}gaps"
-        spare, same = self.records[["val_constant_error", "test_constant_error"]].iloc[0]
+        spare, same, same_blocks = self.records[list(_CONSTANT)].iloc[0]
         place = place_within(self._column(f"val_{gaps}"), self._column(f"val_{error}"), level, spare)
         if place is None:
-            blocks = np.full(len(self.records[BLOCKS].iloc[0]), same)
+            blocks = None if self.reading.error else np.array(same_blocks)
             return {"error": same, "violation": 0.0, "strength": np.nan, "constant": 1.0, "blocks": blocks}
         return {
             "error": between(self._column(f"test_{error}"), place),
@@ -109,7 +110,7 @@ def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataF
     than that standard error, on the test rows or on those that choose the knob; "one run" where there is no interval.
     """
     chosen = at_levels(records, levels)
-    floor, noise = (records[f"{part}_standard_error"].mean() for part in ("val", "test"))
+    floor, noise = (typical(records[f"{part}_standard_error"]) for part in ("val", "test"))
     rows = []
     for level in levels:
         here = chosen[chosen["level"] == level]
@@ -139,6 +140,11 @@ def _differences(pairs: pd.DataFrame) -> pd.DataFrame:
     """Rival minus FERMI, run by run and block by block."""
     blocks = [b - a for a, b in zip(pairs["blocks"], pairs["blocks_rival"], strict=True)]
     return pairs[["split", "seed"]].assign(error=pairs["error_rival"] - pairs["error"], blocks=blocks)
+
+
+def typical(standard_errors: pd.Series[float]) -> float:
+    """The mean of those that are not zero, as that of a constant prediction is."""
+    return float(standard_errors[standard_errors > 0.0].mean())
 
 
 def excesses(ours: Any, theirs: Any, level: Any) -> tuple[Any, Any]:

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from fermi.experiments._bounds import Comparison, Pairing, compare, table, with_unmitigated, within
-from fermi.experiments._claims import Claim, Verdict, verdicts
+from fermi.experiments._claims import Claim, Verdict, Word, verdicts
 from fermi.experiments._comments import HELD_AGAINST, run, source
 from fermi.experiments._curves import named
 from fermi.experiments._figure import Cell, Figure
-from fermi.experiments._frontier import interval
+from fermi.experiments._frontier import interval, typical
 from fermi.experiments._style import style
 
 RIVALS = ("prost", "mary", "baharlouei", "naive")
@@ -23,7 +23,7 @@ PASSES = {128: 8, 16: 3}  # over the training rows: about 240 and 720 steps
 SEEDS, KNOBS = 4, 5
 LEVELS = (0.05, 0.10, 0.15, 0.20)
 RUN = ("method", "batch_size", "seed")
-HARD = Pairing("labels on both axes", "error", "violation")
+HARD = Pairing("labels on both axes", "error", "gap")  # which has a sign
 SOFT = Pairing("probabilities on both axes", "soft_error", "soft_violation")
 CLOSE = 0.01  # of error: what we call close
 OVERLAP = 2 / 3  # test rows over the others: every seed is a split of the same comments
@@ -41,13 +41,13 @@ and a first network of its own."""
 ABOUT = """\
 The network is MinDiff's, from GloVe's vectors where they are there, trained by Adam at a rate of 0.001, with the same
 batches and number of steps for every method: 8 passes over the rows with batches of 128, 3 with batches of 16. Five
-strengths of each method, and the unmitigated network as a sixth, with straight lines
-between neighbours. The penalty takes rows that name one of the religions
-and are not labelled toxic; all rows train the loss. `naive` replaces the label of the unmitigated network by the
-majority's with some probability. The violation is the difference of false positive rates between comments that name
-Christians and those that name Muslims or Jews. Where no strength keeps a bound on the choosing rows, everything gets
-the majority label ("constant"). An entry is the error, half the width of its 95% interval over seeds, and the violation
-on the test rows."""
+strengths of each method, and the unmitigated network as a sixth, with straight lines between neighbours. The penalty
+takes rows that name one of the religions and are not labelled toxic; all rows train the loss. `naive` replaces the
+label of the unmitigated network by the majority's with some probability. The violation is the difference of false
+positive rates between comments that name Christians and those that name Muslims or Jews; between two strengths it may
+change its sign in labels, but not in probabilities, whose sign was not kept. Where no strength keeps a bound on the
+choosing rows, everything gets the majority label ("constant"). An entry is the error, half the width of its 95%
+interval over seeds, and the violation on the test rows."""
 
 
 def cells(quick: bool) -> Iterator[Cell]:
@@ -63,7 +63,12 @@ def cells(quick: bool) -> Iterator[Cell]:
 
 
 def prepared(records: pd.DataFrame) -> pd.DataFrame:
-    """The unmitigated network as strength 0 of every method."""
+    """The unmitigated network as strength 0 of every method, and whom the gap of labels favours."""
+    gaps = {
+        f"{part}_gap": records[f"{part}_false_positives_{HELD_AGAINST}"] - records[f"{part}_false_positives_christian"]
+        for part in ("val", "test")
+    }
+    records = records.assign(**gaps)
     is_plain = records["method"] == "none"
     return with_unmitigated(records[~is_plain], records[is_plain])
 
@@ -75,7 +80,7 @@ def beside(
     some = records[records["batch_size"] == batch_size]
     chosen = within(prepared(some), pairing, levels, RUN)
     rivals = RIVALS if pairing is HARD else RIVALS[:-1]  # naive draws labels: its probabilities are other ones
-    return [compare(chosen, "fermi", rival, some["test_noise"].mean(), "seed", OVERLAP) for rival in rivals]
+    return [compare(chosen, "fermi", rival, typical(some["test_noise"]), "seed", OVERLAP) for rival in rivals]
 
 
 def said(found: list[Comparison]) -> str:
@@ -100,8 +105,15 @@ def close_at_large_batches(records: pd.DataFrame) -> Verdict:
     words = f"labels: {said(found[:1])}; probabilities: {said(found[1:])}; close is within {CLOSE:g}"
     if any(np.isnan(one.width) for one in found):
         return "could not be tested here", f"{words}; one seed has no interval"
-    close = all(abs(one.difference) <= CLOSE for one in found)
-    return "held" if close else "did not hold", words
+    return closeness(found), words
+
+
+def closeness(found: list[Comparison]) -> Word:
+    """Whether all differences are small, as far as their intervals can tell."""
+    if all(abs(one.difference) + one.width <= CLOSE for one in found):
+        return "held"
+    apart = any(abs(one.difference) - one.width > CLOSE for one in found)
+    return "did not hold" if apart else "could not be tested here"
 
 
 def best_at_small_batches(records: pd.DataFrame) -> Verdict:
@@ -135,12 +147,11 @@ def coincide(records: pd.DataFrame) -> Verdict:
     found = []
     for pairing in (HARD, SOFT):
         chosen = within(prepared(records), pairing, LEVELS, RUN)
-        found.append(compare(chosen, "mary", "baharlouei", records["test_noise"].mean(), "seed", OVERLAP))
+        found.append(compare(chosen, "mary", "baharlouei", typical(records["test_noise"]), "seed", OVERLAP))
     words = f"labels: {found[0]}; probabilities: {found[1]}"
     if any(np.isnan(one.width) for one in found):
         return "could not be tested here", f"{words}; one seed has no interval"
-    close = all(abs(one.difference) <= CLOSE for one in found)
-    return "held" if close else "did not hold", f"{words}; within {CLOSE:g}"
+    return closeness(found), f"{words}; within {CLOSE:g}"
 
 
 CLAIMS = [
@@ -158,7 +169,7 @@ def summarise(records: pd.DataFrame) -> str:
     parts = [*stand_in, ABOUT, verdicts(CLAIMS, records)]
     for batch_size in PASSES:
         some = records[records["batch_size"] == batch_size]
-        val, test = (some[f"{part}_noise"].mean() for part in ("val", "test"))
+        val, test = (typical(some[f"{part}_noise"]) for part in ("val", "test"))
         parts += [f"## {named('batch_size', batch_size)}"]
         parts += [
             f"The standard error of a gap is about {val:.3f} on the choosing rows, {test:.3f} on the test rows: "
@@ -206,9 +217,9 @@ def draw(records: pd.DataFrame, canvas: Any) -> None:
 
 def _curves(ax: Any, some: pd.DataFrame, pairing: Pairing) -> None:
     for method in ("none", *METHODS):
-        by_strength = some[some["method"] == method].groupby("strength")
+        own = some[some["method"] == method]
         x, y = (
-            by_strength[f"test_{name}"].agg(partial(interval, overlap=OVERLAP))
+            own[f"test_{name}"].abs().groupby(own["strength"]).agg(partial(interval, overlap=OVERLAP))
             for name in (pairing.violation, pairing.error)
         )
         (gaps, across), (errors, up) = (zip(*found, strict=True) for found in (x, y))

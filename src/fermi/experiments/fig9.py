@@ -111,5 +111,10 @@ def draw_panel(ax: Any, some: pd.DataFrame) -> None:
 
 
 FIGURE = Figure(
-    "Figure 9: error and violation against λ, FERMI on COMPAS and Adult", cells, _tabular.run, summarise, draw
+    "Figure 9: error and violation against λ, FERMI on COMPAS and Adult",
+    cells,
+    _tabular.run,
+    summarise,
+    draw,
+    _tabular.VERSION,
 )

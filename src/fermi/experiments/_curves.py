@@ -32,6 +32,7 @@ _WORDS = {
     "equalized_odds": "equalized odds",
     "equal_opportunity": "equal opportunity",
 }
+_MARGIN = 0.02  # of error, around the least of all curves and that of the constant prediction
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,11 @@ def named(column: str, value: Any) -> str:
 
 
 def draw_panel(ax: Any, some: pd.DataFrame) -> None:
-    """One curve per method; a star marks those that need the attribute to predict, thin bars are 95% intervals."""
+    """One curve per method; a star marks those that need the attribute to predict, thin bars are 95% intervals.
+
+    Settings far worse than the constant prediction, such as training that ran away, are cut off and counted.
+    """
+    top, above, lowest = some["test_constant_error"].max() + _MARGIN, 0, np.inf
     for method, group in some.groupby("method"):
         curve = pd.DataFrame([point(runs) for _, runs in group.groupby("strength")])
         star = "*" if baselines.find(str(method)).capabilities.needs_attribute else ""
@@ -86,9 +91,14 @@ def draw_panel(ax: Any, some: pd.DataFrame) -> None:
             curve["violation"], curve["error"], curve["up"], curve["across"],
             label=f"{method}{star}", markersize=4, elinewidth=0.5, **looks,
         )  # fmt: skip
+        above += int((curve["error"] > top).sum())
+        lowest = min(lowest, curve["error"].min())
         for bar in bars:  # faint, or twenty methods hide each other
             bar.set_alpha(1.0 if method == "fermi" else 0.3)
     ax.set_xlim(left=-0.02 * ax.get_xlim()[1])
+    ax.set_ylim(max(lowest - _MARGIN, ax.get_ylim()[0]), min(top, ax.get_ylim()[1]))
+    if above:
+        ax.text(0.98, 0.98, f"{above} settings above", transform=ax.transAxes, ha="right", va="top", fontsize=8)
     ax.set_xlabel("violation (test, labels)")
     ax.set_ylabel("error (test)")
     ax.grid(alpha=0.3)

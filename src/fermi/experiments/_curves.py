@@ -98,7 +98,7 @@ def draw_panel(ax: Any, some: pd.DataFrame) -> None:
     ax.set_xlim(left=-0.02 * ax.get_xlim()[1])
     ax.set_ylim(max(lowest - _MARGIN, ax.get_ylim()[0]), min(top, ax.get_ylim()[1]))
     if above:
-        ax.text(0.98, 0.98, f"{above} settings above", transform=ax.transAxes, ha="right", va="top", fontsize=8)
+        ax.text(0.98, 0.98, f"settings above: {above}", transform=ax.transAxes, ha="right", va="top", fontsize=8)
     ax.set_xlabel("violation (test, labels)")
     ax.set_ylabel("error (test)")
     ax.grid(alpha=0.3)

@@ -4,8 +4,9 @@ Rows are drawn again and again from each population and audited. Populations: in
 two and six groups, equal and unequal, one with thirty rows, two and four classes, 300 to 30,000 rows, equalized odds,
 weights that undo a biased sample, probabilities in place of labels, and the synthetic applicants of
 `fermi.datasets.synthetic`. A case says how often each measure's interval held the truth, and the same of all single
-rates together whose truth lies between 0.05 and 0.95. A share of 150 draws has a standard error of 1.8 points.
-`--quick` takes 30 draws. One process per core.
+rates together whose truth lies between 0.05 and 0.95. There are 150 draws, more where a draw has few rates: a share of
+150 has a standard error of 1.8 points, and the rates of two classes are one rate. `--quick` takes 30 draws. One process
+per core.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from fermi.datasets import synthetic
 
 Floats = NDArray[np.float64]
 DRAWS, QUICK_DRAWS, N_BOOT = 150, 30, 200
+RATES = 4000  # intervals of rates in one population, if need be by more draws
 KINDS = ("labels", "weights", "probabilities")
 
 
@@ -122,20 +124,23 @@ def measure(quick: bool = False) -> list[dict[str, Any]]:
     cases = []
     # Forked, since a process that starts anew could not import this file by name.
     with multiprocessing.get_context("fork").Pool() as pool:
-        for case in pool.imap(functools.partial(cover, draws=QUICK_DRAWS if quick else DRAWS), grid()):
+        run = functools.partial(cover, draws=QUICK_DRAWS) if quick else functools.partial(cover, least_rates=RATES)
+        for case in pool.imap(run, grid()):
             cases.append(case)
             print(line(case), file=sys.stderr, flush=True)
     return cases
 
 
-def cover(population: Population, draws: int, n_boot: int = N_BOOT) -> dict[str, Any]:
-    """Shares of draws whose intervals hold the truth."""
+def cover(population: Population, draws: int = DRAWS, least_rates: int = 0, n_boot: int = N_BOOT) -> dict[str, Any]:
+    """Shares of draws whose intervals hold the truth; more draws until there are so many rates."""
     rng, truths, soft = np.random.default_rng(1), population.truths(), population.kind == "probabilities"
     measures = [name for name in truths if " " not in name]
     held = dict.fromkeys(measures, 0)
     width = dict.fromkeys(measures, 0.0)
-    rates, began = [], time.perf_counter()
-    for _ in range(draws):
+    rates: list[bool] = []
+    made, began = 0, time.perf_counter()
+    while made < draws or 0 < len(rates) < least_rates:
+        made += 1
         found = population.audit(rng, n_boot)
         for name in measures:
             estimate = found.record.measure(name, soft=soft)
@@ -150,10 +155,10 @@ def cover(population: Population, draws: int, n_boot: int = N_BOOT) -> dict[str,
                 rates.append(bool(row[f"{column}_low"] <= truth <= row[f"{column}_high"]))
     return {
         "population": population.name, "n": population.n, "notion": population.notion, "kind": population.kind,
-        "draws": draws, "rates": float(np.mean(rates)) if rates else None, "n_rates": len(rates),
-        **{name: held[name] / draws for name in measures},
-        "width_ermi": width["ermi"] / draws, "width_parity_difference": width["parity_difference"] / draws,
-        "seconds": (time.perf_counter() - began) / draws,
+        "draws": made, "rates": float(np.mean(rates)) if rates else None, "n_rates": len(rates),
+        **{name: held[name] / made for name in measures},
+        "width_ermi": width["ermi"] / made, "width_parity_difference": width["parity_difference"] / made,
+        "seconds": (time.perf_counter() - began) / made,
     }  # fmt: skip
 
 

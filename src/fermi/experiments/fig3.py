@@ -71,7 +71,7 @@ FIGURE = figure(
     "Figure 3: Adult with 90% of the sensitive values missing",
     cells,
     [
-        *dominance("FERMI's trade-off is better than all rivals' there", "section 4.1.3", BY, missing_alone),
+        *dominance("With 90% missing FERMI's trade-off is better than all rivals'", "section 4.1.3", BY, missing_alone),
         Claim("FERMI is slightly worse than the oracle that sees all groups", "section 4.1.3", near_the_oracle),
         Claim("The rivals are hurt much more and hardly beat the naive baseline", "section 4.1.3", rivals_are_hurt),
     ],

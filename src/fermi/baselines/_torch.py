@@ -51,6 +51,8 @@ class WithinConditions(Penalty):
         """The mean over the conditions in 𝒵 of `within`, each weighed by its rows in the batch."""
         parts = self.conditions(s, z)
         counted = sum(len(rows) for _, rows in parts)
+        if counted == len(s) and len(parts) == 1:  # all of them: there is nothing to pick, nor to put back
+            return self.within(logits, s, parts[0][0])
         values = [len(rows) / counted * self.within(logits[rows], s[rows], value) for value, rows in parts]
         return sum(values, start=logits.sum() * 0.0)
 
@@ -151,8 +153,10 @@ class TorchBaseline(Baseline):
         for part in parts:
             index = part if isinstance(part, slice) else torch.as_tensor(part)
             y, s, z = (column[index] for column in columns)
-            # Cloned, since a module may change in place what it is given.
-            logits = self.module_(feed(rows.X[part]) if table is None else table[index].clone())
+            X = feed(rows.X[part]) if table is None else table[index]
+            if isinstance(part, slice) and self.module is not None:  # which may change in place what it is given
+                X = X.clone()
+            logits = self.module_(X)
             _check_finite(logits)
             yield logits, y, s, z
 

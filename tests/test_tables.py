@@ -142,13 +142,18 @@ def test_the_types_of_a_text_file_do_not_hang_on_its_rows(tmp_path: Path) -> Non
     assert read_raw(tmp_path / "some.csv")["code"].tolist() == ["01", "02"]
 
 
-def test_dates_of_parquet_count_days(tmp_path: Path) -> None:
+def test_dates_count_days(tmp_path: Path) -> None:
     days = [datetime.date(2020, 1, 1) + datetime.timedelta(days=j) for j in range(40)]
     pd.DataFrame({"day": days}).to_parquet(tmp_path / "t.parquet")
     encoder = TableEncoder.learn(read_table(tmp_path / "t.parquet"))
     assert encoder.columns[0].kind == "date"
     matrix, _ = encoder.transform(read_table(tmp_path / "t.parquet"))
     np.testing.assert_allclose(np.diff(matrix[:, 0]), 1 / np.std(np.arange(40)))
+    pd.DataFrame({"day": days}).to_csv(tmp_path / "t.csv", index=False)
+    assert TableEncoder.learn(read_table(tmp_path / "t.csv")).columns == encoder.columns
+    np.testing.assert_array_equal(encoder.transform(read_table(tmp_path / "t.csv"))[0], matrix)
+    broken = pd.DataFrame({"day": ["2020-01-01", "no day", None]})
+    assert encoder.transform(broken)[1] == {"day": 2}
 
 
 @pytest.mark.parametrize(
@@ -238,6 +243,12 @@ def test_rare_categories_share_a_column_and_are_not_unseen() -> None:
         ([*("1", "2") * 19, "a", "b"], "category"),
         ([[1, 2], [3]] * 20, "category"),
         (pd.date_range("2020-01-01", periods=40).tolist(), "date"),
+        (pd.date_range("2020-01-01", periods=40).astype(str).tolist(), "date"),
+        (["2020-01-01 12:30", "2020-02-01T08:00:00Z", "2020-03-01 08:00:00+01:00", None] * 10, "date"),
+        ([*pd.date_range("2020-01-01", periods=38).astype(str), "never", "2020-13-45"], "date"),
+        (["2020-01-01", "never"] * 20, "category"),
+        (["03/04/2020", "04/03/2020"] * 20, "category"),
+        (["2020", "2021"] * 20, "number"),
         ([5, None] * 20, "number"),
     ],
 )

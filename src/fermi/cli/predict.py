@@ -22,10 +22,6 @@ def run(folder: str, file: str, *, output: str | None, as_json: bool) -> None:
     if taken:
         raise FermiError(f"The file has a column {taken[0]!r} already: rename it, so that nothing is lost.")
     result = frame.join(predicted)
-    notes = [
-        f"{count:,} values of {name!r} are such as training never saw, or missing: they count as none, or as the mean."
-        for name, count in unseen.items()
-    ]
     if output is not None:
         write_table(result, output)
     if as_json:
@@ -35,8 +31,10 @@ def run(folder: str, file: str, *, output: str | None, as_json: bool) -> None:
             found["labels"] = predicted["prediction"].tolist()
         print(json.dumps({**found, "output": output}, ensure_ascii=False, indent=2))
         return
-    for note in notes:
-        print(f"Note: {note}", file=sys.stderr)
+    if unseen:
+        counts = ", ".join(f"{count:,} of {name!r}" for name, count in unseen.items())
+        note = f"Note: Values that training never saw, or missing, count as none, or as the mean: {counts}."
+        print(note, file=sys.stderr)
     if output is None:
         result.to_csv(sys.stdout, index=False)
     else:

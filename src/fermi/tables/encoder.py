@@ -20,6 +20,7 @@ MOST_CATEGORIES = 100  # of one column that have a feature of their own
 _TEXT = 1000  # a column of more distinct words says little per word
 _FEW = 20
 _MOSTLY = 0.9
+_DAY = r"\d{4}-\d{2}-\d{2}"
 _CONSTANT = "the same value in every row"
 
 
@@ -131,21 +132,22 @@ def _learn(name: str, values: pd.Series[Any]) -> Column:
 def _kind(values: pd.Series[Any]) -> str:
     import pandas as pd
 
-    if pd.api.types.is_datetime64_any_dtype(values.dtype) or _are_dates(values):
+    if pd.api.types.is_datetime64_any_dtype(values.dtype) or _are_days(values):
         return "date"
     if pd.api.types.is_bool_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype):
         return "category"
     if pd.api.types.is_numeric_dtype(values.dtype):
         return "number"
-    numbers = pd.to_numeric(values, errors="coerce").dropna()
     n_present = int(values.notna().sum())
-    if len(numbers) == n_present:
-        return "number"
-    # Numbers among which a few words stand for something missing.
-    return "number" if len(numbers) >= _MOSTLY * n_present and numbers.nunique() > _FEW else "category"
+    for kind in ("number", "date"):
+        found = pd.Series(_numbers(kind, values)).dropna()
+        # All, or all but a few words that stand for something missing.
+        if len(found) == n_present or (len(found) >= _MOSTLY * n_present and found.nunique() > _FEW):
+            return kind
+    return "category"
 
 
-def _are_dates(values: pd.Series[Any]) -> bool:
+def _are_days(values: pd.Series[Any]) -> bool:
     """Whether they are Python's own dates, as Parquet's days are read."""
     present = values.dropna() if values.dtype == object else values[:0]
     return len(present) > 0 and all(isinstance(value, datetime.date) for value in present)
@@ -177,11 +179,16 @@ def _words(values: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _numbers(kind: str, values: pd.Series[Any]) -> Floats:
-    """As floats, NaN where missing, infinite or no number; dates count days."""
+    """As floats, NaN where missing, infinite or no number; dates count days.
+
+    Dates in words must begin with year, month and day: of 03/04/2020 nobody knows which is the month.
+    """
     import pandas as pd
 
     if kind == "date":
-        stamps = pd.to_datetime(values, utc=True, errors="coerce")
+        if not pd.api.types.is_datetime64_any_dtype(values.dtype):
+            values = values.where(values.astype(str).str.match(_DAY), None)
+        stamps = pd.to_datetime(values, utc=True, errors="coerce", format="ISO8601")
         days = (stamps - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)
         return np.asarray(days, dtype=np.float64)
     found: Floats = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)

@@ -67,7 +67,9 @@ def understood(frame: pd.DataFrame) -> pd.DataFrame:
 def _refuse_twice(names: Any, path: Path) -> None:
     twice = sorted(set(names[names.duplicated()]))
     if twice:
-        raise DataError(f"The file {str(path)!r} has several columns called {listed(twice, limit=4)}.")
+        raise DataError(
+            f"The file {str(path)!r} has several columns called {listed(twice, limit=4)}: rename all but one of each."
+        )
 
 
 def write_table(frame: pd.DataFrame, path: str | Path) -> None:

@@ -445,6 +445,20 @@ def test_smaller_claims() -> None:
     assert table1.only_fermi(table.assign(convergent=True)) == ("did not hold", "mary")
 
 
+def test_equal_steps_are_those_of_whole_passes(adult_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FERMI_DATA", str(adult_home))
+    for quick in (True, False):
+        (limit,) = {cell.get("rows") for cell in fig2.cells(quick)}
+        n = int((~_tabular.rows("adult", 0, True, limit).judges).sum())
+        steps = {size: fig2.steps_of(size, quick) for size in fig2.BATCHES}
+        assert {
+            cell["batch_size"]: cell["steps"] for cell in fig2.cells(quick) if cell["budget"] == "equal steps"
+        } == steps
+        passes = {size: count / -(-n // size) for size, count in steps.items()}
+        assert all(value < 1 or value == int(value) for value in passes.values())
+        assert passes[64] >= 2
+
+
 def test_a_cell_on_a_table(adult_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FERMI_DATA", str(adult_home))
     cells = list(_tabular.cells(["fermi", "none"], rows=2000, strengths=(0.0, 1.0), blind=(True,)))

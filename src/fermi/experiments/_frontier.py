@@ -144,7 +144,8 @@ def _differences(pairs: pd.DataFrame) -> pd.DataFrame:
 
 def typical(standard_errors: pd.Series[float]) -> float:
     """The mean of those that are not zero, as that of a constant prediction is."""
-    return float(standard_errors[standard_errors > 0.0].mean())
+    found = standard_errors[standard_errors > 0.0]
+    return float(found.mean()) if len(found) else 0.0
 
 
 def excesses(ours: Any, theirs: Any, level: Any) -> tuple[Any, Any]:

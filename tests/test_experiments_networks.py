@@ -114,8 +114,8 @@ def test_the_mean_over_steps_is_what_is_judged(monkeypatch: pytest.MonkeyPatch) 
 def test_cells_stay_within_their_number() -> None:
     quick, full = (list(fig6.cells(short)) for short in (True, False))
     assert len(quick) <= 8
-    assert len(full) <= 200
-    assert {cell["seed"] for cell in full} == {4, 5, 6}
+    assert len(full) <= 250
+    assert {cell["seed"] for cell in full} == {4, 5, 6, 7}
     assert {cell["batch_size"] for cell in full if cell["method"] == "fermi"} >= {64, 512}
     tuned = pd.DataFrame(full).query("model == 'lenet5' and lam > 0 and method in @fig6.RIVALS")
     assert tuned.groupby(["method", "batch_size", "seed"]).size().nunique() == 1  # the same tuning budget for all

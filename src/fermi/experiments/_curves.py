@@ -21,6 +21,7 @@ from fermi.experiments._frontier import (
     compare,
     interval,
     level_table,
+    needs_attribute,
     said,
     typical,
     uncertain,
@@ -85,7 +86,7 @@ def draw_panel(ax: Any, some: pd.DataFrame) -> None:
     top, above, lowest = some["test_constant_error"].max() + _MARGIN, 0, np.inf
     for method, group in some.groupby("method"):
         curve = pd.DataFrame([point(runs) for _, runs in group.groupby("strength")])
-        star = "*" if baselines.find(str(method)).capabilities.needs_attribute else ""
+        star = "*" if needs_attribute(method) else ""
         looks = {**style(str(method)), **({"linestyle": "none"} if len(curve) == 1 else {})}
         *_, bars = ax.errorbar(
             curve["violation"], curve["error"], curve["up"], curve["across"],
@@ -148,7 +149,7 @@ def areas(some: pd.DataFrame) -> str:
     lines = ["| method | area | seconds | needs the attribute |", "|---|---|---|---|"]
     for method, group in some.groupby("method"):
         runs = [{"split": split, "seed": seed, **area(run)} for (split, seed), run in group.groupby(["split", "seed"])]
-        needs = "yes" if baselines.find(str(method)).capabilities.needs_attribute else ""
+        needs = "yes" if needs_attribute(method) else ""
         shown = said(*uncertain(pd.DataFrame(runs)))
         lines.append(f"| {method} | {shown} | {group['seconds'].mean():.2f} | {needs} |")
     return "\n".join(lines)

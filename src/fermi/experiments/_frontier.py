@@ -116,7 +116,7 @@ def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataF
         here = chosen[chosen["level"] == level]
         ours = here[here["method"] == "fermi"]
         for method, theirs in here.groupby("method"):
-            if method in ("fermi", "none") or baselines.find(str(method)).capabilities.needs_attribute:
+            if method in ("fermi", "none") or needs_attribute(method):
                 continue
             pairs = _paired(ours, theirs)
             difference, width = uncertain(_differences(pairs))
@@ -140,6 +140,11 @@ def _differences(pairs: pd.DataFrame) -> pd.DataFrame:
     """Rival minus FERMI, run by run and block by block."""
     blocks = [b - a for a, b in zip(pairs["blocks"], pairs["blocks_rival"], strict=True)]
     return pairs[["split", "seed"]].assign(error=pairs["error_rival"] - pairs["error"], blocks=blocks)
+
+
+def needs_attribute(method: Any) -> bool:
+    """Whether a method cannot predict without the sensitive attribute of a row."""
+    return baselines.find(str(method)).capabilities.needs_attribute
 
 
 def typical(standard_errors: pd.Series[float]) -> float:
@@ -215,7 +220,7 @@ def level_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> str:
     """Markdown: a row per method, a column per level, "error ± interval (violation)"."""
     lines = ["| method | " + " | ".join(f"≤ {level:g}" for level in levels) + " |", "|---" * (len(levels) + 1) + "|"]
     for method, group in found.groupby("method"):
-        star = "*" if baselines.find(str(method)).capabilities.needs_attribute else ""
+        star = "*" if needs_attribute(method) else ""
         entries = (_entry(group[group["level"] == level]) for level in levels)
         lines.append(f"| {method}{star} | " + " | ".join(entries) + " |")
     return "\n".join(lines)

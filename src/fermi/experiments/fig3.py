@@ -10,10 +10,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from fermi import baselines
 from fermi.experiments._claims import Claim, Verdict
 from fermi.experiments._figure import Cell
-from fermi.experiments._frontier import LEVELS
+from fermi.experiments._frontier import LEVELS, needs_attribute
 from fermi.experiments._tradeoffs import (
     FEW_STRENGTHS,
     IN_PROCESSING,
@@ -48,18 +47,14 @@ def near_the_oracle(records: pd.DataFrame) -> Verdict:
 def rivals_are_hurt(records: pd.DataFrame) -> Verdict:
     """Whether rivals that predict without the attribute lose more than FERMI, and stay within a point of naive."""
     lost = damage(records, "missing")
-    lost = lost[[_does_without(method) for method in lost["method"]]]
+    lost = lost[[not needs_attribute(method) for method in lost["method"]]]
     gains = gains_over_naive(missing_alone(records))
-    gains = gains[[_does_without(method) for method in gains.index.get_level_values("method")]]
+    gains = gains[[not needs_attribute(method) for method in gains.index.get_level_values("method")]]
     ours, theirs = lost[lost["method"] == "fermi"], lost[lost["method"] != "fermi"]
     narrow = bool((gains.drop("fermi", level="method") <= _SLIGHT).all())
     hurt = bool((theirs["lost"] - theirs["width"] > ours["lost"].iloc[0]).all())
     figures = f"error lost on average over the levels: {listed_damage(lost)}; most below naive at any level: "
     return "held" if hurt and narrow else "did not hold", figures + listed_gains(gains)
-
-
-def _does_without(method: str) -> bool:
-    return not baselines.find(method).capabilities.needs_attribute
 
 
 def missing_alone(records: pd.DataFrame) -> pd.DataFrame:

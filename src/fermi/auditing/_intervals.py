@@ -23,6 +23,7 @@ import numpy as np
 
 from fermi._kernels import Floats
 from fermi.auditing._noise import Sums
+from fermi.formulas.ermi import nonzero
 from fermi.formulas.stacked import NAMES, measures
 
 _RATIO = NAMES.index("parity_ratio")
@@ -76,9 +77,9 @@ class Intervals:
     def _denoised(self) -> Floats:
         """Each deviation less what noise adds to its square; 0 where that is all of it."""
         sums, seen = self._sums, self._direction()
-        p_s = sums.weight / np.maximum(sums.weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        p_s = sums.weight / nonzero(sums.weight.sum(axis=1, keepdims=True))
         noise = _DENOISE * sums.variance * (1.0 - p_s)[..., None]
-        kept: Floats = seen * np.maximum(1.0 - noise / np.maximum(seen**2, np.finfo(float).tiny), 0.0)
+        kept: Floats = seen * np.maximum(1.0 - noise / nonzero(seen**2), 0.0)
         return kept
 
     def _law(self, direction: Floats, t: float) -> Floats:
@@ -146,7 +147,7 @@ class Intervals:
         others = np.arange(len(NAMES)) != _RATIO
         high[others] = np.minimum(np.maximum(high, self._seen + error)[others], most)
         # Half a row more in every cell, as is usual for a ratio of rates, which may be 0.
-        per_row = (sums.weight / np.maximum(sums.effective, np.finfo(float).tiny))[..., None]
+        per_row = (sums.weight / nonzero(sums.effective))[..., None]
         smooth = Sums(sums.table + 0.5 * per_row * (per_row > 0), _with_half(sums, per_row), sums.soft)
         ratio = float(measures(smooth.table)[_RATIO])
         factor = float(np.exp(min(z * self._errors(smooth)[_RATIO] / ratio, 50.0)))

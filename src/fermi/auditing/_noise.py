@@ -14,6 +14,7 @@ import numpy as np
 
 from fermi._kernels import Floats
 from fermi.formulas.ermi import nonzero
+from fermi.formulas.stacked import ermi_bias
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +64,8 @@ class Sums:
         return found
 
     def ermi_bias(self) -> float:
-        """How much too large the plug-in ERMI is on average: Σ p(z) p(s|z)(1 − p(s|z)) Var p̂(ŷ|s, z) / p(ŷ|z).
-
-        From E[(r̂_s − Σ p_s r̂_s)²] with independent rates. Under independence and equal weights this is
-        (k − 1)(m − 1)/n per condition, and it holds away from independence as well.
-        """
-        by_condition = self.weight.sum(axis=1, keepdims=True)
-        p_s = self.weight / nonzero(by_condition)
-        terms = (p_s * (1.0 - p_s))[..., None] * self.variance / nonzero(self.pooled)
-        return float((by_condition[:, 0] * terms.sum(axis=(1, 2))).sum() / nonzero(by_condition.sum()))
+        """How much too large the plug-in ERMI is on average."""
+        return ermi_bias(self.weight, self.pooled, self.variance)
 
     def spread(self, gradient: Floats) -> Floats:
         """The standard deviation of something with this gradient in the cells, one per entry of the last axis."""

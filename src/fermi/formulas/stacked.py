@@ -57,6 +57,19 @@ def measures(tables: Floats) -> Floats:
     return np.stack(found)
 
 
+def ermi_bias(weight: Floats, pooled: Floats, variance: Floats) -> float:
+    """How much too large the plug-in ERMI is on average: Σ p(z) p(s|z)(1 − p(s|z)) Var p̂(ŷ|s, z) / p(ŷ|z).
+
+    Of the weight of each group under each condition, p(ŷ|z), and the variance of each rate. From E[(r̂_s − Σ p_s r̂_s)²]
+    with independent rates. Under independence and equal weights this is (k − 1)(m − 1)/n per condition, and it holds
+    away from independence as well.
+    """
+    by_condition = weight.sum(axis=1, keepdims=True)
+    p_s = weight / nonzero(by_condition)
+    terms = (p_s * (1.0 - p_s))[..., None] * variance / nonzero(pooled)
+    return float((by_condition[:, 0] * terms.sum(axis=(1, 2))).sum() / nonzero(by_condition.sum()))
+
+
 def _information(P: Floats, independent: Floats, E: Floats) -> Floats:
     """Σ P log(P/(p_s p_y)) of each law."""
     ratio = np.divide(P, independent, out=np.ones_like(P), where=P > 0)

@@ -28,9 +28,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import fermi
 from fermi.errors import ConstantPredictionWarning
+from fermi.fitting.objective import FairObjective, Term
+from fermi.linear.design import Design
 from fermi.notions import as_notion
-from fermi.objective import FairObjective, Term
-from fermi.solvers.design import Design
 
 LAMBDAS, SEEDS = (0.1, 1.0, 5.0, 20.0), (0, 1, 2)
 NOTIONS = ("demographic_parity", "equalized_odds", "equal_opportunity")

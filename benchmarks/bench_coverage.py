@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from fermi.auditing import Audit, audit
 from fermi.auditing._measured import value_of
-from fermi.contingency import Contingency
 from fermi.datasets import synthetic
+from fermi.measures.contingency import Contingency
 
 Floats = NDArray[np.float64]
 DRAWS, QUICK_DRAWS, N_BOOT = 150, 30, 200

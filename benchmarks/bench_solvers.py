@@ -20,9 +20,9 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 import fermi
 from fermi import FermiClassifier
-from fermi.objective import FairObjective, Term
-from fermi.solvers._loop import Loop
-from fermi.solvers.design import Design
+from fermi.fitting.objective import FairObjective, Term
+from fermi.linear.design import Design
+from fermi.linear.solvers._loop import Loop
 
 # Both sides are stopped after a few iterations where the data is large.
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -8,17 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fermi.contingency import Contingency
 from fermi.measures import ermi, linf_violation, mutual_information, parity_difference, parity_ratio
-from fermi.records import (
-    AuditRecord,
-    CalibrationBin,
-    Estimate,
-    GroupRecord,
-    MeasureRecord,
-    PointRecord,
-    ReportRecord,
-)
+from fermi.measures.contingency import Contingency
+from fermi.records import AuditRecord, CalibrationBin, Estimate, GroupRecord, MeasureRecord, PointRecord, ReportRecord
 
 SPLITS = {"train": 6000, "validation": 1500, "test": 1500}
 MEASURES = (parity_difference, parity_ratio, ermi, mutual_information, linf_violation)

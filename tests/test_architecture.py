@@ -12,79 +12,96 @@ from typing import Any
 import pytest
 
 import fermi
-from fermi._jit import source_stamp
-from fermi.solvers._steps import run_steps
+from fermi.compiled.jit import source_stamp
+from fermi.linear.solvers._batches import run_steps
 
 SOURCE = Path(fermi.__file__).parent
-
-# From the top storey down. A module may import from its own storey and from those below it.
-STOREYS = [
-    ["__main__", "cli"],
-    ["experiments", "tables"],
-    ["baselines", "datasets", "tradeoff"],
-    ["boosting", "classifier", "torch"],
-    ["estimator"],
-    ["partial"],
-    ["advice", "auditing", "online", "scorers", "selection"],
-    ["training"],
-    ["overseer"],
-    ["theory"],
-    ["moments"],
-    ["solvers", "search"],
-    ["problem"],
-    ["measures", "objective"],
-    ["contingency", "report"],
-    ["counting"],
-    ["linear", "scores", "settings"],
-    ["inputs", "notions", "features"],
-    ["groups"],
-    ["encoding"],
-    ["codes", "columns"],
-    ["formulas", "progress", "records", "whole", "checkpoint", "_optional", "_kernels"],
-    ["errors", "_cache", "_jit", "_parallel"],
-]
-FLOOR = {name: level for level, storey in enumerate(STOREYS) for name in storey}
+DRAWING = Path(__file__).parents[1] / "docs" / "architecture.md"
 
 
-def room(path: Path) -> str:
-    relative = path.relative_to(SOURCE)
-    return relative.parts[0].removesuffix(".py")
+def storeys() -> list[list[str]]:
+    """The rooms of every storey, from the top down, as docs/architecture.md draws them."""
+    drawing = DRAWING.read_text(encoding="utf-8").partition("## Storeys")[2].split("```")[1]
+    return [line.split("  ")[0].split(", ") for line in drawing.splitlines()[1:] if line and line[0] != " "]
 
 
-def imported_rooms(path: Path) -> set[str]:
-    """The rooms of fermi that a file imports, wherever in the file it does so."""
-    rooms = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: a relative import hides where it goes"
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        rooms |= {name.split(".")[1] for name in names if name.startswith("fermi.")}
-    return rooms & set(FLOOR)
+FLOOR = {room: level for level, storey in enumerate(storeys()) for room in storey}
 
 
 def modules() -> list[Path]:
-    return [path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"]
+    return sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or not path.name.startswith("__"))
 
 
-def test_every_room_has_a_storey() -> None:
-    assert {room(path) for path in modules()} == set(FLOOR)
+def room(path: Path) -> str:
+    """The folder at the top level that a file stands in; a file at the top level is a room of its own."""
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """The modules of fermi that a file imports, wherever in the file it does so."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import hides where it goes"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if name.startswith("fermi.")}
+
+
+def upward(own: str, names: set[str]) -> list[str]:
+    """What a room imports that does not stand below it. Rooms of one storey do not know each other."""
+    others = {name: name.split(".")[1] for name in names}
+    floor = len(storeys()) - 1
+    return [
+        name
+        for name, other in others.items()
+        if other in FLOOR and other != own and not (FLOOR[other] > FLOOR[own] or FLOOR[other] == FLOOR[own] == floor)
+    ]
+
+
+def private(own: str, names: set[str]) -> list[str]:
+    """Underscore modules, and underscore names, of other rooms; the floor's own belong to everybody."""
+    return [
+        name
+        for name in names
+        if name.split(".")[1] != own and any(part.startswith("_") for part in name.split(".")[2:])
+    ]
+
+
+def test_the_drawing_has_every_room_once_and_at_most_nine_storeys() -> None:
+    rooms = [name for storey in storeys() for name in storey]
+    assert len(rooms) == len(set(rooms))
+    assert {room(path) for path in modules()} == set(rooms)
+    assert len(storeys()) <= 9
+
+
+def test_few_modules_lie_at_the_top_level() -> None:
+    assert len(list(SOURCE.glob("*.py"))) <= 12
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_go_down(path: Path) -> None:
-    own = room(path)
-    upward = [other for other in imported_rooms(path) if other != own and FLOOR[other] < FLOOR[own]]
-    assert not upward, f"{own} imports {upward}, which stands above it"
+    assert not upward(room(path), imported(path))
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_what_is_private_stays_in_its_room(path: Path) -> None:
+    assert not private(room(path), imported(path))
 
 
 def test_the_drawing_would_notice_an_upward_import(tmp_path: Path) -> None:
     file = tmp_path / "bad.py"
     file.write_text("def f():\n    from fermi.measures import ermi\n    from fermi import cli\n")
-    assert imported_rooms(file) == {"measures", "cli"}
+    assert imported(file) == {"fermi.measures.ermi", "fermi.cli"}
+    assert upward("tradeoff", imported(file)) == ["fermi.cli"]
+    assert upward("fitting", {"fermi.measures.ermi"}) == ["fermi.measures.ermi"], "a neighbour is not below"
+
+
+def test_a_private_module_of_another_room_would_be_noticed() -> None:
+    names = {"fermi.torch._ranks.Joining", "fermi._typing.Floats", "fermi.torch.feed._rows"}
+    assert sorted(private("baselines", names)) == ["fermi.torch._ranks.Joining", "fermi.torch.feed._rows"]
+    assert private("torch", names) == []
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
@@ -124,12 +141,11 @@ def test_a_name_that_does_not_exist() -> None:
 
 def test_compiled_code_is_known_by_the_text_of_all_that_is_compiled(tmp_path: Path) -> None:
     """numba alone would run stale machine code after an edit in a file that the compiled function only calls."""
-    for folder in ("formulas", "solvers"):
-        (tmp_path / folder).mkdir()
-    for name in ("_jit.py", "_kernels.py", "solvers/_rows.py"):
+    for name in ("compiled/jit.py", "formulas/ermi.py", "linear/solvers/_row_access.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("x = 1\n")
     before = source_stamp(tmp_path)
-    (tmp_path / "solvers/_rows.py").write_text("x = 2\n")
+    (tmp_path / "linear/solvers/_row_access.py").write_text("x = 2\n")
     source_stamp.cache_clear()
     assert source_stamp(tmp_path) != before
     compiled: Any = run_steps  # numba's dispatcher, behind the type of what it wraps

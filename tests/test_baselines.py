@@ -19,7 +19,7 @@ import fermi
 from fermi import baselines
 from fermi.baselines import Baseline, Capabilities
 from fermi.baselines.__main__ import updated
-from fermi.baselines._protocol import Rows
+from fermi.baselines.common.protocol import Rows
 from fermi.datasets import Dataset, synthetic
 
 METHODS = baselines.available()

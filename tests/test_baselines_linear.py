@@ -17,8 +17,8 @@ from sklearn.metrics import mutual_info_score
 
 import fermi
 from fermi import baselines
-from fermi.baselines._linear import L2, Penalty
-from fermi.baselines._protocol import Rows
+from fermi.baselines.common.linear_models import L2, Penalty
+from fermi.baselines.common.protocol import Rows
 from fermi.baselines.feldman import learn_repair
 from fermi.baselines.jiang import transport, wasserstein
 from fermi.baselines.kamiran import relabelled

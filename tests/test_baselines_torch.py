@@ -18,11 +18,11 @@ from torch import Tensor, nn
 
 import fermi
 from fermi import baselines
-from fermi.baselines._protocol import Rows
-from fermi.baselines._torch import Penalty, TorchBaseline
 from fermi.baselines.baharlouei import RenyiCorrelation
 from fermi.baselines.cho_kde import DensityGap
 from fermi.baselines.cho_mi import Discriminator
+from fermi.baselines.common.networks import Penalty, TorchBaseline
+from fermi.baselines.common.protocol import Rows
 from fermi.baselines.cooper import LargestGap, make_problem
 from fermi.baselines.fairret import NormPenalty
 from fermi.baselines.mary import ChiSquared

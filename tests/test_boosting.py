@@ -24,10 +24,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import fermi
-from fermi._kernels import Floats
+from fermi._typing import Floats
 from fermi.boosting import BoostingObjective, FermiBoostingClassifier, objective
-from fermi.boosting._rows import safe_names
 from fermi.boosting._run import Run
+from fermi.boosting.features import safe_names
 from fermi.datasets import adult
 
 lightgbm: Any = pytest.importorskip("lightgbm")

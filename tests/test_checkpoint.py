@@ -10,7 +10,7 @@ import pytest
 
 import fermi
 from fermi import FermiClassifier
-from fermi.checkpoint import Checkpoint
+from fermi.fitting.checkpoint import Checkpoint
 
 
 def rows(n: int = 2000) -> tuple[Any, Any, Any]:

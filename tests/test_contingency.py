@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import fermi
 from fermi import ConditionalParity, Contingency, EqualOpportunity, FermiError
-from fermi._parallel import _PARTS, _WORTH_THREADS
-from fermi.groups import label_order
+from fermi.compiled.parallel import _PARTS, _WORTH_THREADS
+from fermi.inputs.groups import label_order
 
 from .strategies import Rows, rows
 

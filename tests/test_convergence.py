@@ -10,7 +10,7 @@ import pytest
 
 import fermi
 from fermi.cli.bench import load
-from fermi.solvers._loop import Loop
+from fermi.linear.solvers._loop import Loop
 
 BENCH = load(Path(__file__).parents[1] / "benchmarks" / "bench_convergence.py")
 BATCH = 4

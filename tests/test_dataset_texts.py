@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fermi import DemographicParity, FermiError, datasets, parity_difference
 from fermi.datasets import Vocabulary
-from fermi.datasets._text import religion
+from fermi.datasets.common.comments import religion
 from fermi.errors import DataError
 from fermi.torch import FermiNet, models
 

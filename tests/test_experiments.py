@@ -14,11 +14,11 @@ import pytest
 import fermi
 from fermi import baselines, experiments
 from fermi.cli import main
-from fermi.contingency import Contingency
-from fermi.experiments import Figure, _runner, _tabular, fig1, fig2, fig3, fig8, fig10, table1
-from fermi.experiments._claims import Claim, untestable, verdicts
-from fermi.experiments._curves import Panels, tables
-from fermi.experiments._frontier import (
+from fermi.experiments import Figure, runner
+from fermi.experiments.figures import fig1, fig2, fig3, fig8, fig10, table1
+from fermi.experiments.figures._tradeoffs import damage, dominance, gains_over_naive
+from fermi.experiments.judging.claims import Claim, untestable, verdicts
+from fermi.experiments.judging.frontier import (
     OVERLAP,
     area,
     at_levels,
@@ -28,9 +28,11 @@ from fermi.experiments._frontier import (
     place_within,
     uncertain,
 )
-from fermi.experiments._index import index
-from fermi.experiments._tradeoffs import damage, dominance, gains_over_naive
+from fermi.experiments.judging.index import index
+from fermi.experiments.pages.curves import Panels, tables
+from fermi.experiments.runs import tabular
 from fermi.measures import parity_difference
+from fermi.measures.contingency import Contingency
 from fermi.torch.models import logistic
 
 CALLS: list[Any] = []
@@ -58,14 +60,14 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     def run_all(name: str, cells: Any, journal: Any, workers: int) -> list[str]:
         failed = []
         for key, cell in cells.items():
-            _, found = _runner._run_cell(name, key, cell)
+            _, found = runner._run_cell(name, key, cell)
             if isinstance(found, str):
                 failed.append(found)
             else:
                 journal.add(key, found)
         return failed
 
-    monkeypatch.setattr(_runner, "_run_all", run_all)
+    monkeypatch.setattr(runner, "_run_all", run_all)
 
 
 def figure_is(monkeypatch: pytest.MonkeyPatch, figure: Figure) -> None:
@@ -123,7 +125,7 @@ def test_a_failing_cell_is_named_and_the_others_go_on(tmp_path: Path, monkeypatc
 
     figure_is(monkeypatch, squares(run=fails))
     monkeypatch.setenv("PATH", "")  # without git as well
-    _runner._commit.cache_clear()
+    runner._commit.cache_clear()
     words = r"squares: 1 of 5 training runs failed, the first: {'x': 1}: ValueError: odd number"
     with pytest.raises(fermi.FermiError, match=words):
         experiments.reproduce("squares", output=tmp_path)
@@ -132,7 +134,7 @@ def test_a_failing_cell_is_named_and_the_others_go_on(tmp_path: Path, monkeypatc
     assert "sum 29" in page
     assert "{'x': 1}: ValueError" in page
     assert "trained at commit unknown, judged at unknown" in page
-    _runner._commit.cache_clear()
+    runner._commit.cache_clear()
 
 
 def test_the_index_lists_the_claims_of_all_pages(tmp_path: Path) -> None:
@@ -261,10 +263,10 @@ def test_signed_gaps_are_those_of_the_violation() -> None:
     rng = np.random.default_rng(0)
     y, s, predicted = rng.integers(2, size=300), rng.integers(3, size=300), rng.integers(2, size=300)
     table = Contingency.from_predictions(predicted, s, y_true=y, notion="equalized_odds")
-    gaps = _tabular.signed_gaps(table)
+    gaps = tabular.signed_gaps(table)
     assert len(gaps) == 2 * 3 * 2
     assert np.abs(gaps).max() == pytest.approx(parity_difference(table))
-    assert _tabular.signed_gaps(Contingency([[[2.0, 2.0], [0.0, 0.0]]])) == [0.0, 0.0]
+    assert tabular.signed_gaps(Contingency([[[2.0, 2.0], [0.0, 0.0]]])) == [0.0, 0.0]
 
 
 def test_intervals_come_from_splits_or_from_test_rows_and_seeds() -> None:
@@ -449,7 +451,7 @@ def test_equal_steps_are_those_of_whole_passes(adult_home: Path, monkeypatch: py
     monkeypatch.setenv("FERMI_DATA", str(adult_home))
     for quick in (True, False):
         (limit,) = {cell.get("rows") for cell in fig2.cells(quick)}
-        n = int((~_tabular.rows("adult", 0, True, limit).judges).sum())
+        n = int((~tabular.rows("adult", 0, True, limit).judges).sum())
         steps = {size: fig2.steps_of(size, quick) for size in fig2.BATCHES}
         assert {
             cell["batch_size"]: cell["steps"] for cell in fig2.cells(quick) if cell["budget"] == "equal steps"
@@ -461,9 +463,9 @@ def test_equal_steps_are_those_of_whole_passes(adult_home: Path, monkeypatch: py
 
 def test_a_cell_on_a_table(adult_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FERMI_DATA", str(adult_home))
-    cells = list(_tabular.cells(["fermi", "none"], rows=2000, strengths=(0.0, 1.0), blind=(True,)))
+    cells = list(tabular.cells(["fermi", "none"], rows=2000, strengths=(0.0, 1.0), blind=(True,)))
     assert [(cell["method"], cell["strength"]) for cell in cells] == [("fermi", 0.0), ("fermi", 1.0), ("none", 0.0)]
-    data, s_train, _, judges = _tabular.rows("adult", 0, True, 2000)
+    data, s_train, _, judges = tabular.rows("adult", 0, True, 2000)
     assert judges.mean() == pytest.approx(0.25, abs=0.01)
     seen: list[Any] = []
     fit = baselines.Baseline.fit
@@ -473,32 +475,32 @@ def test_a_cell_on_a_table(adult_home: Path, monkeypatch: pytest.MonkeyPatch) ->
         return fit(self, X, y, sensitive_features=sensitive_features)
 
     monkeypatch.setattr(baselines.Baseline, "fit", spy)
-    plain, fair, none = (_tabular.run(cell) for cell in cells)
+    plain, fair, none = (tabular.run(cell) for cell in cells)
     assert all(index.equals(data.X_train.index[~judges]) for index in seen)
     assert plain["test_error"] == pytest.approx(none["test_error"], abs=0.002)
     assert fair["test_violation"] < 0.2 * plain["test_violation"]
     assert 0.002 < plain["test_standard_error"] < 0.02
     assert plain["test_constant_error"] == pytest.approx(0.236, abs=0.001)
     groups = s_train.astype(object)
-    missing = _tabular.corrupted(groups, {"seed": 0, "missing": 0.9})
+    missing = tabular.corrupted(groups, {"seed": 0, "missing": 0.9})
     assert missing.isna().mean() == pytest.approx(0.9, abs=0.03)
-    forced = _tabular.corrupted(groups, {"seed": 0, "forced": 0.1})
+    forced = tabular.corrupted(groups, {"seed": 0, "forced": 0.1})
     assert 0.05 < (forced != groups).mean() < 0.1
 
 
 def test_where_steps_are_counted_fermi_trains_as_the_others_do() -> None:
     cell = {"method": "fermi", "batch_size": 4, "steps": 100}
-    assert _tabular.training(cell, 1000)["module"] is logistic
-    assert _tabular.training({**cell, "steps": None}, 1000) == {"batch_size": 4}
-    assert _tabular.training({**cell, "batch_size": "all"}, 1000) == {}
-    rival = _tabular.training({"method": "mary", "batch_size": "all", "steps": 100}, 1000)
-    assert rival == {"batch_size": 1000, "steps": 100, "lr": _tabular.RATE}
+    assert tabular.training(cell, 1000)["module"] is logistic
+    assert tabular.training({**cell, "steps": None}, 1000) == {"batch_size": 4}
+    assert tabular.training({**cell, "batch_size": "all"}, 1000) == {}
+    rival = tabular.training({"method": "mary", "batch_size": "all", "steps": 100}, 1000)
+    assert rival == {"batch_size": 1000, "steps": 100, "lr": tabular.RATE}
 
 
 def test_runs_whose_groups_are_drawn_have_several_seeds() -> None:
     cases: list[tuple[dict[str, Any], int]] = [({"missing": 0.9}, 3), ({"forced": 0.1}, 3), ({}, 1)]
     for method in ("zhang", "agarwal", "naive"):
-        assert len(list(_tabular.cells([method], seeds=3, strengths=(1.0,), blind=(True,), batch_size="all"))) == 3
+        assert len(list(tabular.cells([method], seeds=3, strengths=(1.0,), blind=(True,), batch_size="all"))) == 3
     for more, seeds in cases:
-        cells = _tabular.cells(["zafar"], seeds=3, strengths=(1.0,), blind=(True,), **more)
+        cells = tabular.cells(["zafar"], seeds=3, strengths=(1.0,), blind=(True,), **more)
         assert len(list(cells)) == seeds

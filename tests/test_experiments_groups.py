@@ -11,10 +11,12 @@ import pandas as pd
 import pytest
 
 from fermi import DemographicParity, EqualOpportunity, experiments
-from fermi.contingency import Contingency
-from fermi.experiments import _comments, _communities, fig4, fig5
-from fermi.experiments._bounds import Pairing, compare, table, within
-from fermi.experiments._group_gaps import ENOUGH, by_chance, cooled, gaps, large_intersections
+from fermi.experiments.figures import fig4, fig5
+from fermi.experiments.judging.bounded_errors import Pairing, compare, table, within
+from fermi.experiments.runs import comments as comment_runs
+from fermi.experiments.runs import communities as community_runs
+from fermi.experiments.runs.group_gaps import ENOUGH, by_chance, cooled, gaps, large_intersections
+from fermi.measures.contingency import Contingency
 
 RNG = np.random.default_rng(0)
 
@@ -73,7 +75,7 @@ def test_chance_keeps_the_sizes_of_groups_and_no_more() -> None:
 def test_dividing_logits_shrinks_the_soft_gap_and_changes_no_label() -> None:
     F, y, s = some_rows()
     before = gaps(F, y, s, DemographicParity())
-    for divisor in _communities.DIVISORS[1:]:
+    for divisor in community_runs.DIVISORS[1:]:
         after = gaps(cooled(F, divisor), y, s, DemographicParity())
         assert after["error"] == before["error"]
         assert after["attribute"] == before["attribute"]
@@ -140,7 +142,7 @@ def test_methods_are_compared_split_by_split() -> None:
 def communities(rival: float, splits: int = 3) -> pd.DataFrame:
     """Records of figure 5 in which all kinds of violation are one, and rivals differ from FERMI by a shift."""
     rows: list[dict[str, Any]] = []
-    for count, notion, split in ((a, n, i) for a in (1, 18) for n in _communities.NOTIONS for i in range(splits)):
+    for count, notion, split in ((a, n, i) for a in (1, 18) for n in community_runs.NOTIONS for i in range(splits)):
         more = {"attributes": count, "notion": notion, "groups": 2, "test_large": 2, "seconds": 1.0}
         for name in ("mary", "baharlouei", "cho_kde"):
             rows += curve(name, rival * count + 0.0001 * split, split, **more)[1:]
@@ -179,14 +181,14 @@ def test_verdicts_of_figure_5() -> None:
 
 def test_a_curve_on_communities(home_of: Callable[[str], Path]) -> None:
     home_of("communities")
-    rows = _communities.rows(2, 0)
+    rows = community_runs.rows(2, 0)
     assert rows.judges.mean() == pytest.approx(0.25, abs=0.01)
-    assert (_communities.rows(18, 0).judges == rows.judges).all()
+    assert (community_runs.rows(18, 0).judges == rows.judges).all()
     cell = {"attributes": 2, "split": 0, "notion": "demographic_parity", "knobs": 1, "steps": 20}
-    plain = _communities.run({**cell, "method": "none"})
-    assert [record["divisor"] for record in plain] == list(_communities.DIVISORS)
+    plain = community_runs.run({**cell, "method": "none"})
+    assert [record["divisor"] for record in plain] == list(community_runs.DIVISORS)
     for method in ("fermi", "fermi_each"):
-        (fair,) = _communities.run({**cell, "method": method})
+        (fair,) = community_runs.run({**cell, "method": method})
         assert fair["strength"] == 1.0
         assert fair["test_soft_attribute"] < 0.3 * plain[0]["test_soft_attribute"]
         assert fair["test_error"] < fair["test_constant_error"]
@@ -197,33 +199,33 @@ def comments(n: int = 20_000) -> tuple[Any, Any, Any]:
     """Kind and rude comments that name Christians, Muslims or nobody, in equal parts."""
     texts = [f"Kim is a {word} {who}" for word in ("good", "nice", "awful") for who in ("christian", "muslim", "baker")]
     chosen = pd.Series(texts).sample(n, replace=True, random_state=0).reset_index(drop=True)
-    groups = {"christian": "christian", "muslim": _comments.HELD_AGAINST, "baker": None}
+    groups = {"christian": "christian", "muslim": comment_runs.HELD_AGAINST, "baker": None}
     return chosen, chosen.str.contains("awful").astype(int), chosen.str.split().str[-1].map(groups)
 
 
 def test_bias_and_noise_hit_the_stated_rows_at_the_stated_rates() -> None:
     texts, y, s = comments()
-    held = _comments.held_against(texts, y)
-    assert held == {"good": 0.0, "nice": _comments.BIAS}
-    given = _comments.biased(texts, y, s, held, 0.0, np.random.default_rng(0))
+    held = comment_runs.held_against(texts, y)
+    assert held == {"good": 0.0, "nice": comment_runs.BIAS}
+    given = comment_runs.biased(texts, y, s, held, 0.0, np.random.default_rng(0))
     target = texts.str.contains("nice muslim")
     assert (given[~target] == y[~target]).all()
-    assert given[target].mean() == pytest.approx(_comments.BIAS, abs=0.02)
-    given = _comments.biased(texts, y, s, held, 0.1, np.random.default_rng(0))
+    assert given[target].mean() == pytest.approx(comment_runs.BIAS, abs=0.02)
+    given = comment_runs.biased(texts, y, s, held, 0.1, np.random.default_rng(0))
     assert (given != y)[~target].mean() == pytest.approx(0.1, abs=0.01)
-    assert given[target].mean() == pytest.approx(0.9 * _comments.BIAS + 0.1 * (1 - _comments.BIAS), abs=0.02)
+    assert given[target].mean() == pytest.approx(0.9 * comment_runs.BIAS + 0.1 * (1 - comment_runs.BIAS), abs=0.02)
 
 
 def test_the_gap_of_comments_is_that_of_false_positives() -> None:
     _, y, s = comments(600)
-    rows = _comments.Rows(None, y.to_numpy(), 1 - y.to_numpy(), s.to_numpy(dtype=object))
+    rows = comment_runs.Rows(None, y.to_numpy(), 1 - y.to_numpy(), s.to_numpy(dtype=object))
     F = RNG.dirichlet([1.0, 1.0], size=len(y))
     labels = F.argmax(axis=1)
-    split = _comments.Split(rows, rows, rows, None)
-    found = _comments.measured(split, {"test": F}, {"test": labels})
-    by_group = [labels[(y == 0) & (s == group)].mean() for group in ("christian", _comments.HELD_AGAINST)]
+    split = comment_runs.Split(rows, rows, rows, None)
+    found = comment_runs.measured(split, {"test": F}, {"test": labels})
+    by_group = [labels[(y == 0) & (s == group)].mean() for group in ("christian", comment_runs.HELD_AGAINST)]
     assert found["test_violation"] == pytest.approx(abs(by_group[0] - by_group[1]))
-    assert found[f"test_false_positives_{_comments.HELD_AGAINST}"] == pytest.approx(by_group[1])
+    assert found[f"test_false_positives_{comment_runs.HELD_AGAINST}"] == pytest.approx(by_group[1])
     assert found["test_false_positives"] == pytest.approx(labels[y == 0].mean())
     assert found["test_clean_error"] == pytest.approx(1.0 - found["test_error"])
 
@@ -244,7 +246,7 @@ def toxic(rival: float, seeds: int = 3) -> pd.DataFrame:
         records[f"{part}_clean_violation"] = records[f"{part}_violation"]
         records[f"{part}_noise"] = records[f"{part}_false_positives"] = 0.01
         records[f"{part}_false_positives_christian"] = 0.1
-        records[f"{part}_false_positives_{_comments.HELD_AGAINST}"] = 0.1 + records[f"{part}_violation"]
+        records[f"{part}_false_positives_{comment_runs.HELD_AGAINST}"] = 0.1 + records[f"{part}_violation"]
     return records
 
 
@@ -266,7 +268,7 @@ def test_verdicts_of_figure_4() -> None:
     # Strengths that favour one group and the other: between them lies one that favours none.
     turned = toxic(0.002)
     for part in ("val", "test"):
-        theirs = f"{part}_false_positives_{_comments.HELD_AGAINST}"
+        theirs = f"{part}_false_positives_{comment_runs.HELD_AGAINST}"
         turned[theirs] = np.where(turned["strength"] == 1.0, 0.1 - turned[f"{part}_violation"], turned[theirs])
     found = within(fig4.prepared(turned), fig4.HARD, (0.001,), fig4.RUN)
     assert not found["constant"][found["method"] == "fermi"].any()
@@ -275,13 +277,13 @@ def test_verdicts_of_figure_4() -> None:
 
 def test_a_curve_on_comments(home_of: Callable[[str], Path]) -> None:
     home_of("toxic_madlibs")
-    rows = _comments.split("toxic_madlibs", 0)
+    rows = comment_runs.split("toxic_madlibs", 0)
     assert len(rows.val.y) == pytest.approx(len(rows.train.y) / 2, rel=0.01)
     called = pd.Series(rows.test.y[rows.test.clean == 0]).groupby(rows.test.s[rows.test.clean == 0]).mean()
-    assert called["christian"] == pytest.approx(_comments.NOISE, abs=0.04)
-    assert 0.35 < called[_comments.HELD_AGAINST] < 0.6
+    assert called["christian"] == pytest.approx(comment_runs.NOISE, abs=0.04)
+    assert 0.35 < called[comment_runs.HELD_AGAINST] < 0.6
     cell = {"dataset": "toxic_madlibs", "method": "none", "batch_size": 64, "seed": 0, "knobs": 1, "passes": 1}
-    plain, naive = _comments.run(cell)
+    plain, naive = comment_runs.run(cell)
     assert plain["test_error"] < plain["test_constant_error"]
     assert naive["method"] == "naive"
     assert naive["test_violation"] == 0.0

@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 import torch
 
-from fermi.baselines._protocol import Rows
+from fermi.baselines.common.protocol import Rows
 from fermi.datasets import color_mnist
-from fermi.experiments import _color_mnist, _convergence, _loop, fig6, fig7
+from fermi.experiments.figures import fig6, fig7
+from fermi.experiments.runs import color_mnist as digit_runs
+from fermi.experiments.runs import convergence, loop
 from fermi.formulas.ermi import ermi
 
 N_TRAIN, N_TEST, HELD_OUT = 600, 50, 100
@@ -41,16 +43,16 @@ def digits(
         if name == "train":
             raw = images
     monkeypatch.setenv("FERMI_DATA", str(publish("color_mnist", contents)))
-    monkeypatch.setattr(_color_mnist, "HELD_OUT", HELD_OUT)
-    _color_mnist.digits.cache_clear()
+    monkeypatch.setattr(digit_runs, "HELD_OUT", HELD_OUT)
+    digit_runs.digits.cache_clear()
     yield raw
-    _color_mnist.digits.cache_clear()
+    digit_runs.digits.cache_clear()
 
 
 def test_the_digits_that_choose_are_grey_and_never_trained_on(digits: Any) -> None:
-    rows, chooses, test = _color_mnist.digits(1)
+    rows, chooses, test = digit_runs.digits(1)
     assert (len(rows[1]), len(chooses[1]), len(test[1])) == (N_TRAIN - HELD_OUT, HELD_OUT, N_TEST)
-    red, green, blue = np.moveaxis(_color_mnist.SCALE * chooses[0], 1, 0)
+    red, green, blue = np.moveaxis(digit_runs.SCALE * chooses[0], 1, 0)
     assert (red == green).all()
     assert (red == blue).all()
     assert not (rows[0][:, 0] == rows[0][:, 1]).all()
@@ -60,7 +62,7 @@ def test_the_digits_that_choose_are_grey_and_never_trained_on(digits: Any) -> No
     assert [i % 10 for i in held] == chooses[1].tolist()
     tints = color_mnist.load(random_state=1).colors[rows[1], 0]
     trained = [
-        known[np.rint(255 * _color_mnist.SCALE * image / tint).astype(np.uint8).tobytes()]
+        known[np.rint(255 * digit_runs.SCALE * image / tint).astype(np.uint8).tobytes()]
         for image, tint in zip(rows[0][:, 0], tints, strict=True)
     ]
     assert sorted(held + trained) == list(range(N_TRAIN))
@@ -79,8 +81,8 @@ def test_a_cell_of_every_method(method: str) -> None:
         "lr": 0.004,
         "lr_w": 2.0,
     }
-    found = _color_mnist.run(cell)
-    assert found == pytest.approx({**_color_mnist.run(cell), "seconds": found["seconds"]})
+    found = digit_runs.run(cell)
+    assert found == pytest.approx({**digit_runs.run(cell), "seconds": found["seconds"]})
     assert all(0.0 <= found[f"{part}_error"] <= 1.0 for part in ("train", "val", "test"))
 
 
@@ -94,7 +96,7 @@ def test_the_mean_over_steps_is_what_is_judged(monkeypatch: pytest.MonkeyPatch) 
             seen.append(module)
             yield value
 
-    monkeypatch.setattr(_loop, "train", train)
+    monkeypatch.setattr(loop, "train", train)
     cell = {
         "method": "fermi",
         "model": "mlp",
@@ -105,7 +107,7 @@ def test_the_mean_over_steps_is_what_is_judged(monkeypatch: pytest.MonkeyPatch) 
         "lr": 0.004,
         "lr_w": 2.0,
     }
-    found: Any = _color_mnist.fitted(cell, _color_mnist.digits(1).train)
+    found: Any = digit_runs.fitted(cell, digit_runs.digits(1).train)
     weights = np.array([0.98**2, 0.98, 1.0])
     assert found.module[-1].bias.tolist() == pytest.approx([weights @ [1.0, 2.0, 4.0] / weights.sum()] * 10)
     assert seen[-1][-1].bias.tolist() == [4.0] * 10
@@ -214,16 +216,16 @@ def test_verdicts_on_convergence() -> None:
     assert ratios["mary"] == pytest.approx(0.2, rel=0.5)
 
 
-def table(n: int = 400) -> _convergence.Table:
+def table(n: int = 400) -> convergence.Table:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3)).astype(np.float32)
     s = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    return _convergence.Table(*(torch.tensor(part) for part in (X, y, s, X, y)))
+    return convergence.Table(*(torch.tensor(part) for part in (X, y, s, X, y)))
 
 
 def test_the_bias_of_both_estimates_against_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_convergence, "BATCHES", (2,))
+    monkeypatch.setattr(convergence, "BATCHES", (2,))
     some = table(40)
     logits = some.X @ torch.tensor([[0.5, -0.5], [1.0, 0.0], [0.0, 0.3]])
     F, s = logits.double().softmax(1), some.s
@@ -233,8 +235,8 @@ def test_the_bias_of_both_estimates_against_all_pairs(monkeypatch: pytest.Monkey
         return float(ermi(P))
 
     exact = np.mean([plug_in(i, j) for i in range(40) for j in range(40)])
-    ours, theirs = _convergence.estimates(logits, some, np.random.default_rng(0), draws=4000)
-    assert theirs["ermi"] == pytest.approx(float(ermi(_convergence.joint(logits.double(), s))))
+    ours, theirs = convergence.estimates(logits, some, np.random.default_rng(0), draws=4000)
+    assert theirs["ermi"] == pytest.approx(float(ermi(convergence.joint(logits.double(), s))))
     assert theirs["bias"] == pytest.approx(exact - theirs["ermi"], abs=4 * theirs["standard_error"])
     assert ours["bias"] == pytest.approx(0.0, abs=4 * ours["standard_error"])
 
@@ -243,32 +245,32 @@ def test_the_expected_bias_of_labels_is_that_of_the_chi_squared_test() -> None:
     rng = np.random.default_rng(0)
     s, labels = (torch.tensor(rng.integers(size, size=20_000)) for size in (3, 4))
     F = torch.nn.functional.one_hot(labels).double()
-    assert _convergence.expected_bias(F, s, 50) == pytest.approx(2 * 3 / 50, rel=0.01)
+    assert convergence.expected_bias(F, s, 50) == pytest.approx(2 * 3 / 50, rel=0.01)
 
 
 def test_both_methods_train_the_same_network_on_the_same_batches() -> None:
     some = table()
     rows: Rows = some.coded()
-    how = _loop.Training(batch_size=50, steps=20, lr=0.01, lr_w=0.5, falling=True, seed=0)
+    how = loop.Training(batch_size=50, steps=20, lr=0.01, lr_w=0.5, falling=True, seed=0)
     ends = []
     for method in (None, "fermi", "mary"):
         torch.manual_seed(0)
         module = torch.nn.Linear(3, 2)
-        extra = None if method is None else _loop.penalty(method, rows, 1e-9)
-        assert list(_loop.train(module, rows, extra, how)) == list(range(1, 21))
-        ends.append(_convergence.measured(module, some, 1.0))
+        extra = None if method is None else loop.penalty(method, rows, 1e-9)
+        assert list(loop.train(module, rows, extra, how)) == list(range(1, 21))
+        ends.append(convergence.measured(module, some, 1.0))
     assert ends[1] == pytest.approx(ends[0], rel=1e-4)
     assert ends[2] == pytest.approx(ends[0], rel=1e-4)
 
 
 def test_a_run_along_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_convergence, "adult", lambda limit: table())
-    monkeypatch.setattr(_convergence, "DRAWS", 20)
+    monkeypatch.setattr(convergence, "adult", lambda limit: table())
+    monkeypatch.setattr(convergence, "DRAWS", 20)
     cell = {"model": "linear", "method": "fermi", "rates": "falling", "seed": 0, "lam": 2.0, "rows": None}
-    found = pd.DataFrame(_convergence.run({**cell, "steps": 300, "batch_size": 50, "lr": 0.002, "lr_w": 0.05}))
+    found = pd.DataFrame(convergence.run({**cell, "steps": 300, "batch_size": 50, "lr": 0.002, "lr_w": 0.05}))
     path = found[found["kind"] == "path"]
     assert path["step"].tolist()[:2] == [0, 6]
     assert path["step"].max() == 300
-    (least,) = _convergence.run({**cell, "method": "exact"})
+    (least,) = convergence.run({**cell, "method": "exact"})
     assert least["objective"] <= path["objective"].min() + 1e-6
     assert path["objective"].iloc[-1] < path["objective"].iloc[0]

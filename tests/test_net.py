@@ -22,7 +22,7 @@ from torch import nn
 
 import fermi
 from fermi.torch import FermiNet, models
-from fermi.torch._rows import Feed
+from fermi.torch.feed import Feed
 
 
 def table(n: int = 1500, m: int = 3, k: int = 3, seed: int = 0) -> tuple[Any, Any, Any]:

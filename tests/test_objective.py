@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 import fermi
 from fermi import Contingency
+from fermi.fitting.objective import FairObjective, Term
 from fermi.formulas.ermi import class_costs, tilt
 from fermi.notions import as_notion
-from fermi.objective import FairObjective, Term
 
 Floats = NDArray[np.float64]
 NOTIONS: list[Any] = ["demographic_parity", "equalized_odds", fermi.EqualOpportunity({1, 2}), "conditional"]

@@ -12,8 +12,8 @@ from scipy.sparse import csr_matrix
 
 import fermi
 from fermi import FermiClassifier
-from fermi.moments import Moments
-from fermi.solvers.design import Design
+from fermi.linear.design import Design
+from fermi.linear.moments import Moments
 
 
 def rows(classes: int = 2, n: int = 3000) -> tuple[Any, Any, Any]:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from fermi.problem import Attribute, Problem
-from fermi.search import Choice, Violation, folds, smallest, violation
+from fermi.fitting.problem import Attribute, Problem
+from fermi.fitting.smallest_lam import Choice, Violation, smallest, violation
+from fermi.inputs.folds import folds
 
 
 def run(gap: Callable[[float], float], bound: float, first: float = 0.1, error: float = 0.01) -> Choice:

@@ -12,13 +12,14 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 import fermi
+from fermi.compiled.permutation import shuffled
+from fermi.fitting.objective import FairObjective, Term
 from fermi.formulas.ermi import class_costs, tilt
+from fermi.linear.design import Design
+from fermi.linear.solvers import lbfgs, sgda
+from fermi.linear.solvers._loop import Loop
+from fermi.linear.solvers.contract import Solution
 from fermi.notions import as_notion
-from fermi.objective import FairObjective, Term
-from fermi.solvers import lbfgs, sgda
-from fermi.solvers._loop import Loop
-from fermi.solvers.design import Design
-from fermi.solvers.solution import Solution
 
 
 def problem(
@@ -196,7 +197,7 @@ def test_the_fast_loop_is_algorithm_1(classes: int, notion: str, batch: int, kin
     # Sparse rows take the penalty one by one, which is the same only without one or row by row.
     l2 = 0.0 if kind == "sparse" and batch > 1 else 1e-2
     found, _ = run(design, objective, l2=l2, batch=batch, epochs=1, steps=steps, seed=5)
-    order = np.arange(len(y)) if batch == len(y) else sgda.shuffled(len(y), np.random.default_rng(5))
+    order = np.arange(len(y)) if batch == len(y) else shuffled(len(y), np.random.default_rng(5))
     a, b, expected = literal_sgda(X.astype(np.float64), y, objective.terms[0], order, batch, steps, 3.0, l2, design)
     weights, shift = design.coefficients(found.theta)
     assert weights == pytest.approx(a, rel=1e-8, abs=1e-10)
@@ -251,7 +252,7 @@ def test_the_output_is_the_last_the_mean_or_a_random_iterate(classes: int, batch
     design, objective = problem(X[:40], y[:40], s[:40], lam=2.0)
     steps, total = sgda.linear(0.02, 0.05, 80 // batch), 80 // batch
     rng = np.random.default_rng(0)
-    every = iterates(design, objective, np.concatenate([sgda.shuffled(40, rng), sgda.shuffled(40, rng)]), batch, steps)
+    every = iterates(design, objective, np.concatenate([shuffled(40, rng), shuffled(40, rng)]), batch, steps)
     last, _ = run(design, objective, batch=batch, epochs=2, steps=steps)
     assert last.theta == pytest.approx(every[-1][0], rel=1e-10)
     mean, history = run(design, objective, batch=batch, epochs=2, steps=steps, output="average")
@@ -261,9 +262,7 @@ def test_the_output_is_the_last_the_mean_or_a_random_iterate(classes: int, batch
     for seed in range(100):
         rng = np.random.default_rng(seed)
         seen.append(int(rng.integers(1, total + 1)))
-        every = iterates(
-            design, objective, np.concatenate([sgda.shuffled(40, rng), sgda.shuffled(40, rng)]), batch, steps
-        )
+        every = iterates(design, objective, np.concatenate([shuffled(40, rng), shuffled(40, rng)]), batch, steps)
         drawn, history = run(design, objective, batch=batch, epochs=2, steps=steps, output="random", seed=seed, tol=1e9)
         assert drawn.theta == pytest.approx(every[seen[-1] - 1][0], rel=1e-10)
         assert drawn.duals[0] == pytest.approx(every[seen[-1] - 1][1], rel=1e-10)
@@ -349,8 +348,8 @@ def test_without_terms_or_lambda_it_is_plain_sgd(classes: int, batch: int, bare:
 
 def test_rows_are_shuffled_fairly() -> None:
     rng = np.random.default_rng(0)
-    assert sorted(sgda.shuffled(1000, rng)) == list(range(1000))
-    drawn = [tuple(sgda.shuffled(4, rng)) for _ in range(24_000)]
+    assert sorted(shuffled(1000, rng)) == list(range(1000))
+    drawn = [tuple(shuffled(4, rng)) for _ in range(24_000)]
     counts = np.array(list(Counter(drawn).values()))
     assert len(counts) == 24
     assert ((counts - 1000) ** 2 / 1000).sum() < 50  # χ² with 23 degrees of freedom, p = 0.001

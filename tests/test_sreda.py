@@ -11,13 +11,13 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import fermi
+from fermi.fitting.objective import FairObjective, Term
 from fermi.formulas.ermi import class_costs, tilt
-from fermi.objective import FairObjective, Term
-from fermi.solvers import anchor as anchors
-from fermi.solvers import lbfgs, sreda
-from fermi.solvers.anchor import Anchor, Point
-from fermi.solvers.design import Design
-from fermi.solvers.solution import Solution
+from fermi.linear.design import Design
+from fermi.linear.solvers import anchor as anchors
+from fermi.linear.solvers import lbfgs, sreda
+from fermi.linear.solvers.anchor import Anchor, Point
+from fermi.linear.solvers.contract import Solution
 from tests.test_solvers import adult, problem, rows
 
 NOTIONS = ["demographic_parity", "equalized_odds", "equal_opportunity"]

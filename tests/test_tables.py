@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fermi.classifier import FermiClassifier
+from fermi._files import whole_file, whole_folder
 from fermi.errors import FermiError
-from fermi.tables import models
+from fermi.linear.classifier import FermiClassifier
+from fermi.tables import kinds
 from fermi.tables.encoder import TableEncoder
 from fermi.tables.files import read_raw, read_table, write_table
 from fermi.tables.saved import ARRAYS, MARK, SavedModel
 from fermi.tables.task import Task, natural, prepare
-from fermi.whole import whole_file, whole_folder
 
 
 def people(n: int = 400, seed: int = 0) -> pd.DataFrame:
@@ -325,7 +325,7 @@ def test_whole_numbers_stay_whole_when_one_is_missing() -> None:
     assert prepare(frame, Task("hired", ("group",))).classes == [0, 1]
 
 
-@pytest.mark.parametrize("kind", models.KINDS)
+@pytest.mark.parametrize("kind", kinds.KINDS)
 @pytest.mark.parametrize("three", [False, True])
 def test_a_model_folder_predicts_the_same_and_holds_no_code(tmp_path: Path, kind: str, three: bool) -> None:
     frame = people(600)
@@ -333,7 +333,7 @@ def test_a_model_folder_predicts_the_same_and_holds_no_code(tmp_path: Path, kind
         frame["hired"] = frame["hired"].where(frame["score"] < 1.2, "at once")
     task = Task("hired", ("group",), "equal_opportunity", ("yes",))
     rows = prepare(frame, task)
-    model = models.make(kind, rows.fairness, attributes="intersection", seed=0)
+    model = kinds.make(kind, rows.fairness, attributes="intersection", seed=0)
     if kind == "mlp":
         model.set_params(max_epochs=2)
     model.fit(rows.train.X, rows.train.y, sensitive_features=rows.train.s)

@@ -16,12 +16,13 @@ from scipy.sparse import csr_matrix
 
 import fermi
 from fermi import FermiClassifier, theory
+from fermi.fitting.objective import FairObjective, Term
 from fermi.formulas import theory as formula
 from fermi.formulas.ermi import dual_gradient, optimal_dual
+from fermi.linear import constants
+from fermi.linear.design import Design
+from fermi.linear.solvers.step_sizes import untuned
 from fermi.notions import as_notion
-from fermi.objective import FairObjective, Term
-from fermi.solvers.design import Design
-from fermi.solvers.step_sizes import untuned
 
 Floats = NDArray[np.float64]
 Duals = tuple[Floats, ...]
@@ -55,12 +56,12 @@ class Saddle:
         self.rows = np.column_stack([rows, np.ones(N)]) if self.design.intercept else rows
 
     def theory(self, probabilities: Floats) -> theory.Theory:
-        return theory.of_problem(
+        return constants.of_problem(
             self.design, self.objective, batch=1, epsilon=0.1, l2=self.l2, probabilities=probabilities
         )
 
     def setting(self, F: Floats) -> formula.Setting:
-        return theory._setting(self.objective, [F], self.classes)
+        return constants._setting(self.objective, [F], self.classes)
 
     def model(self) -> formula.Model:
         """Of the mean square norm of the worst group."""

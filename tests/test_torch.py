@@ -15,8 +15,8 @@ import torch
 from torch import nn
 
 import fermi
+from fermi.fitting.objective import FairObjective, Term
 from fermi.notions import as_notion
-from fermi.objective import FairObjective, Term
 from fermi.torch import FermiRegularizer
 
 NOTIONS = ["demographic_parity", "equalized_odds", "equal_opportunity"]

@@ -30,14 +30,14 @@ _HOME = {
     **dict.fromkeys(
         ["ConditionalParity", "DemographicParity", "EqualOpportunity", "EqualizedOdds", "Notion"], "fermi.notions"
     ),
-    "Contingency": "fermi.contingency",
+    "Contingency": "fermi.measures",
     **dict.fromkeys(
         ["ConstantPredictionWarning", "FermiError", "SmallGroupWarning", "UnfairTrainingWarning"], "fermi.errors"
     ),
     **dict.fromkeys(["Audit", "audit"], "fermi.auditing"),
     **dict.fromkeys(["TradeoffCurve", "tradeoff_curve"], "fermi.tradeoff"),
-    "FermiClassifier": "fermi.classifier",
-    "GroupEncoder": "fermi.groups",
+    "FermiClassifier": "fermi.linear.classifier",
+    "GroupEncoder": "fermi.inputs.groups",
 }
 _MODULES = ["datasets", "measures", "notions", "scorers", "theory"]
 
@@ -51,13 +51,13 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi import theory as theory
     from fermi.auditing import Audit as Audit
     from fermi.auditing import audit as audit
-    from fermi.classifier import FermiClassifier as FermiClassifier
-    from fermi.contingency import Contingency as Contingency
     from fermi.errors import ConstantPredictionWarning as ConstantPredictionWarning
     from fermi.errors import FermiError as FermiError
     from fermi.errors import SmallGroupWarning as SmallGroupWarning
     from fermi.errors import UnfairTrainingWarning as UnfairTrainingWarning
-    from fermi.groups import GroupEncoder as GroupEncoder
+    from fermi.inputs.groups import GroupEncoder as GroupEncoder
+    from fermi.linear.classifier import FermiClassifier as FermiClassifier
+    from fermi.measures import Contingency as Contingency
     from fermi.measures import bounds as bounds
     from fermi.measures import ermi as ermi
     from fermi.measures import linf_violation as linf_violation

@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fermi.codes import Codes
-from fermi.columns import Column, read_column, read_labels, row_index
-from fermi.encoding import encode, same_kind, sort_key
 from fermi.errors import bad_argument, listed
-from fermi.groups import positions
+from fermi.inputs.codes import Codes
+from fermi.inputs.columns import Column, read_column, read_labels, row_index
+from fermi.inputs.encode import encode, same_kind, sort_key
+from fermi.inputs.groups import positions
 
 
 class Notion(ABC):

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from fermi.contingency import Contingency
 from fermi.errors import bad_argument, listed
+from fermi.inputs.arguments import number
 from fermi.measures import MEASURES
+from fermi.measures.contingency import Contingency
 from fermi.notions import Notion, as_notion
-from fermi.settings import number
 
 __all__ = [
     "Scorer",

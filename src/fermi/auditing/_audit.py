@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fermi._kernels import Floats
+from fermi._typing import Floats
 from fermi.auditing._independence import permutation_p_value
 from fermi.auditing._measured import Measured, measured
 from fermi.auditing._noise import Sums
 from fermi.auditing._rates import SMALL, group_records, wilson, withheld, words
 from fermi.auditing._result import Audit
 from fermi.auditing._tally import Tally, tally
-from fermi.columns import read_columns
 from fermi.errors import bad_argument, listed
-from fermi.groups import ARGUMENT
+from fermi.inputs.arguments import generator, number, whole
+from fermi.inputs.columns import read_columns
+from fermi.inputs.groups import ARGUMENT
 from fermi.notions import Notion, as_notion
 from fermi.records import AuditRecord, Estimate
-from fermi.settings import generator, number, whole
 
 _MOST_CELLS = 1_000_000  # drawn for one law
 _LEAST_DRAWS = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fermi._kernels import Floats, Ints
+from fermi._typing import Floats, Ints
 from fermi.formulas.ermi import nonzero
 
 _LARGEST = 10**9 - 1  # rows that numpy's hypergeometric distribution can take

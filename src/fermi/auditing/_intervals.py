@@ -21,7 +21,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from fermi._kernels import Floats
+from fermi._typing import Floats
 from fermi.auditing._noise import Sums
 from fermi.formulas.ermi import nonzero
 from fermi.formulas.stacked import NAMES, measures

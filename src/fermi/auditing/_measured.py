@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fermi.auditing._intervals import Intervals
 from fermi.auditing._noise import Sums
 from fermi.auditing._tally import Tally
-from fermi.contingency import Contingency
 from fermi.formulas.bounds import Bound
 from fermi.formulas.stacked import NAMES
 from fermi.measures import MEASURES, bounds
+from fermi.measures.contingency import Contingency
 from fermi.records import Estimate, MeasureRecord
 
 BOUNDS = {

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fermi._kernels import Floats
+from fermi._typing import Floats
 from fermi.formulas.ermi import nonzero
 from fermi.formulas.stacked import ermi_bias
 

@@ -7,11 +7,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from fermi._kernels import Floats
+from fermi._typing import Floats
 from fermi.auditing._noise import Sums
 from fermi.auditing._tally import N_BINS, Tally
 from fermi.formulas import intervals
-from fermi.groups import word_of
+from fermi.inputs.groups import word_of
 from fermi.records import CalibrationBin, Estimate, GroupRecord
 
 SMALL = 30

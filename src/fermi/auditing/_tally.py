@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fermi._kernels import Floats, Ints, pair_codes
-from fermi._parallel import chunks, over_parts
-from fermi.codes import Codes
-from fermi.columns import as_frame, check_rows, read_column, read_columns
-from fermi.counting import count, count_bins, count_products, n_cells
-from fermi.encoding import encode, same_kind, sort_key
+from fermi._typing import Floats, Ints
+from fermi.compiled.kernels import pair_codes
+from fermi.compiled.parallel import chunks, over_parts
 from fermi.errors import bad_argument, listed
-from fermi.groups import ARGUMENT, arrange, group_codes, positions
-from fermi.inputs import Prediction, read_prediction, read_weight
+from fermi.fitting.scores import most_probable
+from fermi.inputs.codes import Codes
+from fermi.inputs.columns import as_frame, check_rows, read_column, read_columns
+from fermi.inputs.counting import count, count_bins, count_products, n_cells
+from fermi.inputs.encode import encode, same_kind, sort_key
+from fermi.inputs.groups import ARGUMENT, arrange, group_codes, positions
+from fermi.inputs.predictions import Prediction, read_prediction, read_weight
 from fermi.notions import Notion
-from fermi.scores import most_probable
 
 N_BINS = 10
 _MOST_PRODUCTS = 1 << 22  # entries of a table of second moments

@@ -9,7 +9,7 @@ import pkgutil
 from importlib import import_module
 from typing import Any
 
-from fermi.baselines._protocol import Baseline, Capabilities
+from fermi.baselines.common.protocol import Baseline, Capabilities
 from fermi.errors import MissingExtraError, bad_argument, listed
 
 __all__ = ["Baseline", "Capabilities", "available", "find", "make"]
@@ -23,7 +23,8 @@ def available() -> list[str]:
     >>> "fermi" in available()
     True
     """
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    found = pkgutil.iter_modules(__path__)
+    return sorted(module.name for module in found if not (module.ispkg or module.name.startswith("_")))
 
 
 def find(name: str) -> type[Baseline]:

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from fermi._kernels import Floats, Ints
 from fermi._optional import require
-from fermi.baselines._fairlearn import constraint
-from fermi.baselines._linear import dense, logistic_regression
-from fermi.baselines._protocol import Baseline, Capabilities, Rows
-from fermi.settings import AT_LEAST_ONE, whole
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.constraints import constraint
+from fermi.baselines.common.linear_models import dense, logistic_regression
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
+from fermi.inputs.arguments import AT_LEAST_ONE, whole
 
 _LEAST = 0.001  # the tightest bound
 _MOMENTS = {

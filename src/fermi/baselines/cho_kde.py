@@ -13,8 +13,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import TorchBaseline, WithinConditions, group_means
+from fermi.baselines.common.networks import TorchBaseline, WithinConditions, group_means
+from fermi.baselines.common.protocol import Capabilities, Rows
 
 
 class ChoKDE(TorchBaseline):

@@ -15,8 +15,8 @@ import torch
 from scipy.stats import entropy
 from torch import Tensor, nn
 
-from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import TorchBaseline, WithinConditions, reversed_gradient
+from fermi.baselines.common.networks import TorchBaseline, WithinConditions, reversed_gradient
+from fermi.baselines.common.protocol import Capabilities, Rows
 
 _HIDDEN = 16
 

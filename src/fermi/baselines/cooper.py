@@ -17,11 +17,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fermi._kernels import Ints
 from fermi._optional import require
-from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import Penalty, TorchBaseline, group_means
-from fermi.torch._rows import predict_logits
+from fermi._typing import Ints
+from fermi.baselines.common.networks import Penalty, TorchBaseline, group_means
+from fermi.baselines.common.protocol import Capabilities, Rows
+from fermi.torch.feed import predict_logits
 
 _DUAL_RATE = 0.1
 

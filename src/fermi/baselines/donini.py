@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import orth
 
-from fermi._kernels import Floats, Ints
-from fermi.baselines._linear import binary_model, group_deviations, logistic_regression
-from fermi.baselines._protocol import Baseline, Capabilities, Rows
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.linear_models import binary_model, group_deviations, logistic_regression
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
 class Donini(Baseline):

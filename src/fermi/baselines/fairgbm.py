@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from fermi._kernels import Floats, Ints
 from fermi._optional import require
-from fermi.baselines._protocol import Baseline, Capabilities, Rows, geometric
-from fermi.boosting._options import read_params
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows, geometric
+from fermi.boosting.options import read_params
 from fermi.errors import bad_argument
-from fermi.settings import AT_LEAST_ONE, number, whole
+from fermi.inputs.arguments import AT_LEAST_ONE, number, whole
 
 _RATES = (0.001, 0.01)  # beyond that the multipliers swing, and the gap with them
 _TOLERANCE = 0.1

@@ -11,8 +11,8 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from fermi._optional import require
-from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import Penalty, TorchBaseline
+from fermi.baselines.common.networks import Penalty, TorchBaseline
+from fermi.baselines.common.protocol import Capabilities, Rows
 
 _STEEPEST = 30.0  # a logit beyond which a probability may round to 0, which the library does not divide by
 

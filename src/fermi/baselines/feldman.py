@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from fermi._kernels import Floats, Ints
-from fermi.baselines._linear import dense, logistic_regression
-from fermi.baselines._protocol import Baseline, Capabilities, Rows
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.linear_models import dense, logistic_regression
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
 class Feldman(Baseline):

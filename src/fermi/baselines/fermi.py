@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from fermi._kernels import Floats, Ints
-from fermi.baselines._protocol import Baseline, Capabilities, Rows, geometric
-from fermi.classifier import FermiClassifier
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows, geometric
 from fermi.errors import bad_argument
+from fermi.inputs.arguments import AT_LEAST_ONE, whole
+from fermi.linear.classifier import FermiClassifier
 from fermi.notions import ConditionalParity
-from fermi.settings import AT_LEAST_ONE, whole
 
 LAM = (0.03, 1000.0)
 
@@ -62,7 +62,7 @@ class Fermi(Baseline):
     def _features(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
         if self.module is None:
             return super()._features(X, y, reset=reset)
-        from fermi.torch._rows import read_rows
+        from fermi.torch.feed import read_rows
 
         return read_rows(self, X, y, reset=reset)
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from fermi._kernels import Floats, Ints
-from fermi.baselines._protocol import Baseline, Capabilities, Rows, geometric
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows, geometric
 from fermi.baselines.fermi import or_none
 from fermi.boosting import FermiBoostingClassifier
-from fermi.boosting._options import read_params
-from fermi.boosting._rows import read_table
+from fermi.boosting.features import read_table
+from fermi.boosting.options import read_params
 from fermi.notions import ConditionalParity
 
 _LAM = (0.03, 300.0)

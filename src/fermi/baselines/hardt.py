@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from fermi._kernels import Floats, Ints
 from fermi._optional import require
-from fermi.baselines._fairlearn import constraint, refuse_uniform_groups
-from fermi.baselines._linear import dense, logistic_regression, mixture
-from fermi.baselines._protocol import Baseline, Capabilities, Rows
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.constraints import constraint, refuse_uniform_groups
+from fermi.baselines.common.linear_models import dense, logistic_regression, mixture
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
 class Hardt(Baseline):

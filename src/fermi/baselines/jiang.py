@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from fermi._kernels import Floats, Ints
-from fermi.baselines._linear import Penalty, minimise
-from fermi.baselines._protocol import Baseline, Capabilities, Rows, geometric
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.linear_models import Penalty, minimise
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows, geometric
 
 _BETA = (0.1, 5.0)
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from fermi._kernels import Floats, Ints
-from fermi.baselines._protocol import Baseline, Capabilities, Rows
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 _LEAF, _FEWEST = 0.005, 20  # the least share of the rows in a leaf, and their least number
 

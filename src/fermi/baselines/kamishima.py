@@ -15,9 +15,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
-from fermi._kernels import Floats, Ints
-from fermi.baselines._linear import Penalty, minimise
-from fermi.baselines._protocol import Baseline, Capabilities, Rows, geometric
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.linear_models import Penalty, minimise
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows, geometric
 
 _ETA = (0.3, 100.0)
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import TorchBaseline, WithinConditions
+from fermi.baselines.common.networks import TorchBaseline, WithinConditions
+from fermi.baselines.common.protocol import Capabilities, Rows
 from fermi.formulas.ermi import ermi
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fermi._kernels import Floats, Ints
-from fermi.baselines._linear import logistic_regression
-from fermi.baselines._protocol import Baseline, Capabilities, Rows
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.linear_models import logistic_regression
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 from fermi.errors import bad_argument
 
 

@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fermi._kernels import Floats, Ints
 from fermi._optional import require
-from fermi.baselines._linear import logistic_regression
-from fermi.baselines._protocol import Baseline, Capabilities, Rows
-from fermi.search import folds
-from fermi.settings import chosen
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.linear_models import logistic_regression
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
+from fermi.inputs.arguments import chosen
+from fermi.inputs.folds import folds
 
 _FOLDS = 5
 _LEAST = 0.05  # of the plain model's gap

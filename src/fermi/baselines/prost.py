@@ -11,8 +11,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import TorchBaseline, WithinConditions
+from fermi.baselines.common.networks import TorchBaseline, WithinConditions
+from fermi.baselines.common.protocol import Capabilities, Rows
 
 # Of the kernel, in probability. A narrower one mostly punishes spread in batches of hundreds.
 _BANDWIDTH = 0.3

@@ -18,9 +18,9 @@ import torch
 from scipy.special import expit, xlogy
 from torch import Tensor, nn
 
-from fermi._kernels import Floats
-from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import Penalty, TorchBaseline
+from fermi._typing import Floats
+from fermi.baselines.common.networks import Penalty, TorchBaseline
+from fermi.baselines.common.protocol import Capabilities, Rows
 from fermi.baselines.reweighing import fairest_power
 
 

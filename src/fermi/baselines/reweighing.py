@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from fermi._kernels import Floats, Ints
-from fermi.baselines._linear import logistic_regression
-from fermi.baselines._protocol import Baseline, Capabilities, Rows
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.linear_models import logistic_regression
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 from fermi.measures import parity_difference
 
 _POWERS = np.arange(1, 13) / 4

@@ -18,9 +18,9 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
-from fermi._kernels import Floats, Ints
-from fermi.baselines._linear import L2, LinearModel, binary_model, logistic_regression, mixture
-from fermi.baselines._protocol import Baseline, Capabilities, Rows
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.linear_models import L2, LinearModel, binary_model, logistic_regression, mixture
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 _TINY = 1e-12
 _BEYOND = 2.0 * (1.0 + 1e-6)  # groups of one size have their root at 2, which rounding may move

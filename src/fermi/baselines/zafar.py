@@ -17,9 +17,9 @@ from scipy.linalg import qr, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from fermi._kernels import Floats, Ints
-from fermi.baselines._linear import L2, LinearModel, binary_model, group_deviations, logistic_regression
-from fermi.baselines._protocol import Baseline, Capabilities, Rows
+from fermi._typing import Floats, Ints
+from fermi.baselines.common.linear_models import L2, LinearModel, binary_model, group_deviations, logistic_regression
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
 class Zafar(Baseline):

@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fermi.baselines._protocol import Capabilities, Rows
-from fermi.baselines._torch import TorchBaseline, WithinConditions
+from fermi.baselines.common.networks import TorchBaseline, WithinConditions
+from fermi.baselines.common.protocol import Capabilities, Rows
 
 
 class Zhang(TorchBaseline):

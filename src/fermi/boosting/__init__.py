@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from fermi.boosting.classifier import FermiBoostingClassifier
-from fermi.boosting.objective import BoostingObjective, objective
+from fermi.boosting.custom_objective import BoostingObjective, objective
 
 __all__ = ["BoostingObjective", "FermiBoostingClassifier", "objective"]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fermi._kernels import Floats
-from fermi.boosting import _kernels
+from fermi._typing import Floats
+from fermi.boosting import _loops
 from fermi.boosting._terms import Charges, TermRows
 from fermi.formulas.ermi import nonzero
 
@@ -54,5 +54,5 @@ class CurvatureBound:
         for rows, c, B in zip(self._terms, found, stiffness, strict=True):
             by_cell = np.zeros_like(c.costs)
             by_cell[:, 1:] = np.repeat(B, rows.term.prior.shape[1], axis=0).T
-            _kernels.add_stiffness(F, rows.cells, rows.share, c.costs, c.per_row, by_cell, self._h)
-        _kernels.raise_hessian(F, self._h, rate if m == 2 else 2.0 * rate, self._sum, hessian)
+            _loops.add_stiffness(F, rows.cells, rows.share, c.costs, c.per_row, by_cell, self._h)
+        _loops.raise_hessian(F, self._h, rate if m == 2 else 2.0 * rate, self._sum, hessian)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from fermi._kernels import Floats
 from fermi._optional import require
+from fermi._typing import Floats
 from fermi.boosting._run import Run
-from fermi.boosting.objective import BoostingObjective, lightgbm_factor
+from fermi.boosting.custom_objective import BoostingObjective, lightgbm_factor
 from fermi.errors import bad_argument
-from fermi.problem import Problem
+from fermi.fitting.problem import Problem
 
 lightgbm = require("lightgbm", extra="boosting")
 

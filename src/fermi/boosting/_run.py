@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from fermi._kernels import Floats
-from fermi.boosting.objective import BoostingObjective
+from fermi._typing import Floats
+from fermi.boosting.custom_objective import BoostingObjective
 from fermi.errors import FermiError
-from fermi.objective import Value
-from fermi.solvers.solution import Record
+from fermi.fitting.contract import Record
+from fermi.fitting.objective import Value
 
 
 class Run:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fermi._kernels import Floats
-from fermi.boosting import _kernels
-from fermi.objective import Term
+from fermi._typing import Floats
+from fermi.boosting import _loops
+from fermi.fitting.objective import Term
 
 
 class Charges(NamedTuple):
@@ -43,7 +43,7 @@ class TermRows:
     def laws(self, F: Floats) -> Floats:
         """The law of (S, Ŷ) given each z."""
         self._tables[:] = 0.0
-        _kernels.add_laws(F, self.cells, self.term.share, self._tables)
+        _loops.add_laws(F, self.cells, self.term.share, self._tables)
         return self.term.conditional(self._tables.sum(axis=0)[1:])
 
     def charges(self, F: Floats, laws: Floats) -> Charges:
@@ -52,9 +52,9 @@ class TermRows:
         C = self.term.costs(W)
         costs = np.zeros((C.shape[1], 1 + len(C)))
         costs[:, 1:] = (C - C[:, :1]).T
-        _kernels.charge_rows(F, self.cells, costs, self._per_row)
+        _loops.charge_rows(F, self.cells, costs, self._per_row)
         return Charges(laws, W, costs, self._per_row)
 
     def add_gradient(self, F: Floats, found: Charges, gradient: Floats) -> None:
         """Add share · tilt(F, C)."""
-        _kernels.add_tilt(F, self.cells, self.share, found.costs, found.per_row, gradient)
+        _loops.add_tilt(F, self.cells, self.share, found.costs, found.per_row, gradient)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from fermi._kernels import Floats
 from fermi._optional import require
+from fermi._typing import Floats
 from fermi.boosting._run import Run
-from fermi.boosting.objective import BoostingObjective, xgboost_factor
-from fermi.problem import Problem
+from fermi.boosting.custom_objective import BoostingObjective, xgboost_factor
+from fermi.fitting.problem import Problem
 
 xgboost = require("xgboost", extra="boosting")
 

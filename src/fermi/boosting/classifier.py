@@ -8,13 +8,13 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from fermi._kernels import Floats
+from fermi._typing import Floats
 from fermi.boosting._engine import engine
-from fermi.boosting._options import BoostingSettings
-from fermi.boosting._rows import read_table
-from fermi.boosting._training import BoostingFit, BoostingTrainer
-from fermi.estimator import FairEstimator
-from fermi.problem import Problem
+from fermi.boosting._trainer import BoostingFit, BoostingTrainer
+from fermi.boosting.features import read_table
+from fermi.boosting.options import BoostingSettings
+from fermi.fitting.estimator import FairEstimator
+from fermi.fitting.problem import Problem
 
 
 class FermiBoostingClassifier(FairEstimator):

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from fermi import __version__
-from fermi.cli._options import (
+from fermi.cli._flags import (
     Advantaged,
     Attributes,
     File,
@@ -29,7 +29,7 @@ from fermi.cli._options import (
     Sensitive,
     Target,
     TestSize,
-)  # fmt: skip
+)
 from fermi.errors import FermiError
 
 app = typer.Typer(

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from fermi._files import whole_file
 from fermi.auditing import Audit, audit
-from fermi.cli._tables import audit_summary, group_summary
+from fermi.cli._summaries import audit_summary, group_summary
 from fermi.errors import FermiError, listed
 from fermi.notions import as_notion
 from fermi.tables.files import read_table, write_table
 from fermi.tables.task import advantaged, natural, refuse_amounts, require_columns
-from fermi.whole import whole_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

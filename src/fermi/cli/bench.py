@@ -15,9 +15,9 @@ from types import ModuleType
 from typing import Any
 
 import fermi
+from fermi._files import whole_file
 from fermi._optional import require
 from fermi.errors import FermiError, bad_argument, listed
-from fermi.whole import whole_file
 
 
 def run(name: str, *, as_json: bool, dataset: str | None = None, quick: bool = False) -> None:

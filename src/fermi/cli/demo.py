@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from fermi import report
-from fermi.cli._tables import point_summary, show_points, without_splits
+from fermi._files import whole_folder
+from fermi.cli._summaries import point_summary, show_points, without_splits
 from fermi.cli.train import REPORT
 from fermi.datasets import synthetic
 from fermi.tables.files import write_table
 from fermi.tables.task import Task, prepare
-from fermi.tables.train import curve
-from fermi.whole import whole_folder
+from fermi.tables.training import curve
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,13 +8,13 @@ from pathlib import Path
 from rich.console import Console
 
 from fermi import report
-from fermi.cli._tables import point_summary, show_points, without_splits
+from fermi._files import whole_folder
+from fermi.cli._summaries import point_summary, show_points, without_splits
 from fermi.cli.train import REPORT, check_options, prepared, stem
 from fermi.errors import FermiError
 from fermi.tables.files import write_table
 from fermi.tables.task import Task
-from fermi.tables.train import curve
-from fermi.whole import whole_folder
+from fermi.tables.training import curve
 
 CURVE = "curve.csv"
 

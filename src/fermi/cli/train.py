@@ -13,15 +13,15 @@ import typer
 from rich.console import Console
 
 from fermi import report
-from fermi.cli._tables import point_summary, show_columns, show_groups, show_points
+from fermi._files import whole_folder
+from fermi.cli._summaries import point_summary, show_columns, show_groups, show_points
 from fermi.errors import FermiError
-from fermi.settings import AT_LEAST_ZERO, chosen, number, whole
+from fermi.inputs.arguments import AT_LEAST_ZERO, chosen, number, whole
 from fermi.tables.files import read_table
-from fermi.tables.models import KINDS
+from fermi.tables.kinds import KINDS
 from fermi.tables.saved import ARRAYS, MARK
 from fermi.tables.task import Prepared, Task, check_columns, describe, prepare
-from fermi.tables.train import NOTIONS, Trained, train
-from fermi.whole import whole_folder
+from fermi.tables.training import NOTIONS, Trained, train
 
 REPORT = "report.html"
 FILES = (MARK, ARRAYS, REPORT)

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fermi.datasets._dataset import Dataset
-from fermi.datasets._text import Vocabulary
+from fermi.datasets.common.comments import Vocabulary
+from fermi.datasets.common.dataset import Dataset
 from fermi.datasets.synthetic import synthetic
 from fermi.errors import bad_argument, listed
 
@@ -28,7 +28,8 @@ def names() -> list[str]:
     >>> "synthetic" in names()
     True
     """
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    found = pkgutil.iter_modules(__path__)
+    return sorted(module.name for module in found if not (module.ispkg or module.name.startswith("_")))
 
 
 def find(name: str) -> ModuleType:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fermi.datasets._dataset import Dataset
-from fermi.datasets._files import RemoteFile
-from fermi.datasets._tables import sensitive_columns, table
+from fermi.datasets.common.dataset import Dataset
+from fermi.datasets.common.files import RemoteFile
+from fermi.datasets.common.tables import sensitive_columns, table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fermi.datasets._dataset import Dataset
-from fermi.datasets._files import RemoteFile
-from fermi.datasets._tables import flag
-from fermi.settings import AT_LEAST_ZERO, generator, number
+from fermi.datasets.common.dataset import Dataset
+from fermi.datasets.common.files import RemoteFile
+from fermi.datasets.common.tables import flag
+from fermi.inputs.arguments import AT_LEAST_ZERO, generator, number
 
 if TYPE_CHECKING:
     import pandas as pd

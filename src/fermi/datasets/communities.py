@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from fermi.datasets._dataset import Dataset
-from fermi.datasets._files import RemoteFile
-from fermi.datasets._tables import TEST_SIZE, flag, split
+from fermi.datasets.common.dataset import Dataset
+from fermi.datasets.common.files import RemoteFile
+from fermi.datasets.common.tables import TEST_SIZE, flag, split
 from fermi.errors import bad_argument
-from fermi.settings import whole
+from fermi.inputs.arguments import whole
 
 FILES = (
     RemoteFile(

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fermi.datasets._dataset import Dataset
-from fermi.datasets._files import RemoteFile
-from fermi.datasets._tables import TEST_SIZE, sensitive_columns, split, table
-from fermi.settings import chosen as one_of
+from fermi.datasets.common.dataset import Dataset
+from fermi.datasets.common.files import RemoteFile
+from fermi.datasets.common.tables import TEST_SIZE, sensitive_columns, split, table
+from fermi.inputs.arguments import chosen as one_of
 
 if TYPE_CHECKING:
     import pandas as pd

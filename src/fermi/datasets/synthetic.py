@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fermi.contingency import Contingency
-from fermi.datasets._dataset import Dataset
-from fermi.datasets._files import RemoteFile
+from fermi.datasets.common.dataset import Dataset
+from fermi.datasets.common.files import RemoteFile
 from fermi.errors import bad_argument
+from fermi.measures.contingency import Contingency
 from fermi.notions import Notion
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fermi.datasets._files import RemoteFile
-from fermi.datasets._text import TextDataset, check_religions, text_dataset
+from fermi.datasets.common.comments import TextDataset, check_religions, text_dataset
+from fermi.datasets.common.files import RemoteFile
 from fermi.errors import DataError
-from fermi.settings import chosen
+from fermi.inputs.arguments import chosen
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,9 +13,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fermi.datasets._files import RemoteFile
-from fermi.datasets._tables import TEST_SIZE, split
-from fermi.datasets._text import TextDataset, check_religions, religion, text_dataset, without_religion
+from fermi.datasets.common.comments import TextDataset, check_religions, religion, text_dataset, without_religion
+from fermi.datasets.common.files import RemoteFile
+from fermi.datasets.common.tables import TEST_SIZE, split
 
 FILES = (
     RemoteFile(

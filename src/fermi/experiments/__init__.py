@@ -1,6 +1,6 @@
-"""The paper's figures and tables, one file each: the folder is the registry.
+"""The paper's figures and tables, one file each: the folder `figures` is the registry.
 
-To add one, add a file with one `Figure` in `FIGURE`: which cells to run, how to run one, what to write and draw.
+To add one, add a file there with one `Figure` in `FIGURE`: which cells to run, how to run one, what to write and draw.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from pathlib import Path
 
 from fermi._optional import require
 from fermi.errors import FermiError, bad_argument, listed
-from fermi.experiments._figure import Figure
-from fermi.experiments._index import index
-from fermi.experiments._runner import reproduce as run
-from fermi.experiments._runner import write
-from fermi.settings import AT_LEAST_ONE, whole
+from fermi.experiments import figures
+from fermi.experiments.figure import Figure
+from fermi.experiments.judging.index import index
+from fermi.experiments.runner import reproduce as run
+from fermi.experiments.runner import write
+from fermi.inputs.arguments import AT_LEAST_ONE, whole
 
 __all__ = ["Figure", "find", "names", "reproduce"]
 
 
 def names() -> list[str]:
     """The figures and tables that `reproduce` knows."""
-    found = (module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    found = (module.name for module in pkgutil.iter_modules(figures.__path__) if not module.name.startswith("_"))
     # By the word and then by the number, so that fig10 comes after fig9.
     return sorted(
         found, key=lambda name: (name.rstrip("0123456789"), int("0" + name.lstrip("abcdefghijklmnopqrstuvwxyz")))
@@ -34,7 +35,7 @@ def find(name: str) -> Figure:
     if name not in names():
         raise bad_argument("name", f"is {name!r}", f"one of {listed(names())}, or 'all'")
     require("torch", extra="baselines,report")  # some rival of every figure needs it
-    figure: Figure = import_module(f"{__name__}.{name}").FIGURE
+    figure: Figure = import_module(f"{figures.__name__}.{name}").FIGURE
     return figure
 
 

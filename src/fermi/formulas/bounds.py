@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fermi._typing import Law
 from fermi.formulas import dependence
-from fermi.formulas.dependence import Law
 from fermi.formulas.ermi import ermi, optimal_dual
 
 

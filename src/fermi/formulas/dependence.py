@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from fermi._typing import Law
 from fermi.formulas.ermi import centred, excess
-
-Law = NDArray[np.float64]
 
 
 def log_ratio(P: Law) -> tuple[Law, Law]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fermi._kernels import Floats
+from fermi._typing import Floats
 from fermi.formulas.ermi import nonzero
 
 NAMES = (

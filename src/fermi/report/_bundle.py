@@ -8,9 +8,8 @@ from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
-from fermi._cache import cache_folder
+from fermi._files import cache_folder, whole_file
 from fermi.errors import FermiError
-from fermi.whole import whole_file
 
 
 @functools.cache

@@ -10,11 +10,11 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from fermi._files import whole_file
 from fermi.errors import bad_argument
 from fermi.records import ReportRecord
 from fermi.report._bundle import charting_script
 from fermi.report._encode import fitted_json
-from fermi.whole import whole_file
 
 _LIMIT = 2_000_000
 _SCRIPTS = ("words.js", "tables.js", "charts.js", "views.js", "models.js", "compare.js", "groups.js", "page.js")

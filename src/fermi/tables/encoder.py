@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from fermi._kernels import Floats
+from fermi._typing import Floats
 from fermi.errors import FermiError, listed
-from fermi.groups import word_of
+from fermi.inputs.groups import word_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fermi._files import whole_file
 from fermi.errors import DataError, bad_argument, listed
-from fermi.whole import whole_file
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ import numpy as np
 
 import fermi
 from fermi.errors import DataError, FermiError
-from fermi.tables import models
+from fermi.tables import kinds
 from fermi.tables.encoder import TableEncoder
 from fermi.tables.task import Task
 
@@ -37,7 +37,7 @@ class SavedModel:
 
     def save(self, folder: Path) -> None:
         """Write the files of a model folder."""
-        facts, arrays = models.dump(self.kind, self.model)
+        facts, arrays = kinds.dump(self.kind, self.model)
         document = {
             "format": _FORMAT,
             "fermi": fermi.__version__,
@@ -68,7 +68,7 @@ class SavedModel:
             with np.load(folder / ARRAYS, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             kind, classes = document["kind"], document["classes"]
-            model = models.restore(kind, document["model"], arrays, classes, len(encoder.features))
+            model = kinds.restore(kind, document["model"], arrays, classes, len(encoder.features))
             if model.predict_proba(np.zeros((1, len(encoder.features)))).shape[1] != len(classes):
                 raise ValueError("the arrays are of another model")
             return cls(kind, model, encoder, classes, Task(**task), document["lam"], document["facts"])

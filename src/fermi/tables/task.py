@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fermi.datasets._tables import split
+from fermi.datasets.common.tables import split
 from fermi.errors import FermiError, listed
-from fermi.groups import GroupEncoder
+from fermi.inputs.groups import GroupEncoder
 from fermi.notions import EqualOpportunity, Notion, as_notion
 from fermi.tables.encoder import Column, TableEncoder
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from fermi._kernels import Floats
+    from fermi._typing import Floats
 
 MOST_LABELS = 50  # more different numbers are an amount, not classes or groups
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)(\.0+)?")

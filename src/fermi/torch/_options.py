@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from fermi.errors import bad_argument, listed
-from fermi.settings import AT_LEAST_ONE, Common, chosen, existing_folder, number, whole
+from fermi.fitting.options import Common
+from fermi.inputs.arguments import AT_LEAST_ONE, chosen, existing_folder, number, whole
 
 _OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,

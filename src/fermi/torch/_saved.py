@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from fermi.checkpoint import MarkedFile, plain
+from fermi.fitting.checkpoint import MarkedFile, plain
 
 
 class SavedRun(MarkedFile):

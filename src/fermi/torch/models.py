@@ -8,7 +8,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from fermi.settings import whole
+from fermi.inputs.arguments import whole
 
 
 def logistic(n_features: int, n_classes: int) -> nn.Module:

@@ -7,13 +7,13 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from fermi import advice
-from fermi._kernels import Floats
-from fermi.estimator import FairEstimator
-from fermi.problem import Problem
+from fermi._typing import Floats
+from fermi.fitting import advice
+from fermi.fitting.estimator import FairEstimator
+from fermi.fitting.problem import Problem
 from fermi.torch._options import NetSettings
-from fermi.torch._rows import predict_logits, read_rows
-from fermi.torch._training import NetFit, NetTrainer
+from fermi.torch._trainer import NetFit, NetTrainer
+from fermi.torch.feed import predict_logits, read_rows
 
 
 class FermiNet(FairEstimator):

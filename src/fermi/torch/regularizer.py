@@ -17,8 +17,8 @@ from torch.distributed.algorithms.join import Join
 
 from fermi.errors import bad_argument
 from fermi.formulas.ermi import nonzero
+from fermi.inputs.arguments import number, whole
 from fermi.notions import as_notion
-from fermi.settings import number, whole
 from fermi.torch._inputs import (
     as_codes,
     as_column,

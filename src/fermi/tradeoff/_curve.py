@@ -13,11 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from fermi._kernels import Floats
+from fermi._typing import Floats
 from fermi.errors import ConstantPredictionWarning, FermiError
+from fermi.fitting.smallest_lam import NEARLY
+from fermi.inputs.arguments import number
 from fermi.records import PointRecord, ReportRecord
-from fermi.search import NEARLY
-from fermi.settings import number
 from fermi.tradeoff._figures import Predicted
 from fermi.tradeoff._fits import Plan
 from fermi.tradeoff._grid import non_dominated

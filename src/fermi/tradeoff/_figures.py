@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fermi._kernels import Floats, Ints
-from fermi.contingency import Contingency
+from fermi._typing import Floats, Ints
+from fermi.fitting.problem import Problem
+from fermi.fitting.smallest_lam import hard_tables
+from fermi.formulas.gaps import standard_error
 from fermi.measures import ermi, linf_violation, parity_difference
-from fermi.problem import Problem
-from fermi.search import hard_tables, standard_error
+from fermi.measures.contingency import Contingency
 
 
 class Predicted(NamedTuple):

@@ -19,11 +19,11 @@ from sklearn import clone, config_context
 from sklearn.exceptions import FitFailedWarning
 
 from fermi.errors import ConstantPredictionWarning
-from fermi.features import known_target
-from fermi.groups import positions
+from fermi.inputs.features import known_target
+from fermi.inputs.groups import positions
 from fermi.tradeoff._figures import Predicted
 from fermi.tradeoff._knob import Knob
-from fermi.tradeoff._rows import Part, Table
+from fermi.tradeoff._splits import Part, Table
 
 # All threads draw from torch's one generator, so that networks trained at once would not come out the same again.
 _TORCH = threading.Lock()

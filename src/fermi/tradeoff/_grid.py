@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fermi.errors import bad_argument
-from fermi.search import FINE
-from fermi.settings import number
+from fermi.fitting.smallest_lam import FINE
+from fermi.inputs.arguments import number
 from fermi.tradeoff._knob import Knob
 
 ROUNDS, PER_ROUND = 3, 3

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 
 from fermi.auditing import audits_by_column
-from fermi.columns import read_columns
 from fermi.errors import listed
-from fermi.features import natural_labels
-from fermi.groups import ARGUMENT
+from fermi.inputs.columns import read_columns
+from fermi.inputs.features import natural_labels
+from fermi.inputs.groups import ARGUMENT
 from fermi.records import AuditRecord, PointRecord, ReportRecord
 from fermi.tradeoff._curve import Choice, Kept
 from fermi.tradeoff._fits import Plan
-from fermi.tradeoff._rows import Table
+from fermi.tradeoff._splits import Table
 
 
 def points(frame: pd.DataFrame, models: list[Any], kept: list[dict[str, Kept]], plan: Plan) -> tuple[PointRecord, ...]:

@@ -11,14 +11,14 @@ import pandas as pd
 from sklearn.exceptions import FitFailedWarning
 
 from fermi.errors import FermiError
-from fermi.problem import Problem
-from fermi.progress import Progress
+from fermi.fitting.problem import Problem
+from fermi.fitting.progress import Progress
 from fermi.tradeoff._curve import Kept, TradeoffCurve
 from fermi.tradeoff._figures import Predicted, figures
 from fermi.tradeoff._fits import Chain, Outcome, Plan, Said, repeat, run_chains
 from fermi.tradeoff._grid import ROUNDS, Place, between, first_values, read_values
 from fermi.tradeoff._knob import Knob
-from fermi.tradeoff._rows import read_test, read_training, split
+from fermi.tradeoff._splits import read_test, read_training, split
 
 _SPLITS = ("train", "validation", "test")
 

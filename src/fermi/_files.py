@@ -1,0 +1,87 @@
+"""Files and folders that appear whole or not at all, and the folder for what can be made again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fermi.errors import DataError
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write to, which takes its place when all is written, and goes when something fails."""
+    if path.is_dir():
+        raise DataError(f"{str(path)!r} is a folder, not the name of a file.")
+    near = _nearest_folder(path)
+    handle, name = tempfile.mkstemp(dir=near, prefix=f".{path.stem}-", suffix="".join(path.suffixes))
+    os.close(handle)
+    partial = Path(name)
+    try:
+        yield partial
+        partial.chmod(0o666 & ~_umask())  # mkstemp's files are for their owner alone
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: Path, names: Collection[str]) -> Iterator[Path]:
+    """A folder to write the files `names` to, which takes the place of `path` when all is written.
+
+    What is replaced must be empty or hold these very files and nothing else: all of it was written like this before.
+    """
+    path = path.resolve()
+    present = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+    if path.exists() and (not path.is_dir() or (present and present != set(names))):
+        what = "is a file" if path.is_file() else "holds other things"
+        raise DataError(f"The folder {str(path)!r} {what}; expected a new or an empty folder.")
+    near = _nearest_folder(path)
+    partial = Path(tempfile.mkdtemp(dir=near, prefix=f".{path.name}-"))
+    before = partial.with_name(f"{partial.name}-before")
+    try:
+        yield partial
+        partial.chmod(0o777 & ~_umask())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            path.replace(before)
+        partial.replace(path)
+    except BaseException:
+        if before.exists() and not path.exists():
+            before.replace(path)
+        raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        if path.exists():
+            shutil.rmtree(before, ignore_errors=True)
+
+
+def _nearest_folder(path: Path) -> Path:
+    """The folder that `path` is to stand in, or the nearest one above it that exists: it must take files."""
+    near = next((parent for parent in path.absolute().parents if parent.exists()), Path("/"))
+    if not near.is_dir():
+        raise DataError(f"{str(path)!r} cannot be made: {str(near)!r} is no folder.")
+    if not os.access(near, os.W_OK | os.X_OK):
+        raise DataError(f"Nothing can be written into the folder {str(near)!r}.")
+    return near
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def cache_folder() -> str:
+    """The folder of fermi, by the custom of the system; ``~`` stands for the user's home."""
+    if sys.platform == "win32":
+        return f"{os.environ.get('LOCALAPPDATA', '~')}/fermi"
+    if sys.platform == "darwin":
+        return "~/Library/Caches/fermi"
+    return f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/fermi"

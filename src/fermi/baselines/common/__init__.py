@@ -1,0 +1,1 @@
+"""What the methods share: the interface, linear models, networks, fairlearn's constraints. No method is found here."""

@@ -1,0 +1,176 @@
+"""Loops over rows, compiled. Codes come in as int64 and are trusted: no bounds are checked here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermi._typing import Floats, Ints
+from fermi.compiled.jit import compiled, compiled_reordered
+
+
+@compiled
+def value_range(values: Ints) -> tuple[int, int]:
+    """Smallest and largest entry in one pass; numpy takes two."""
+    low = high = values[0]
+    for i in range(values.shape[0]):
+        low = min(low, values[i])
+        high = max(high, values[i])
+    return low, high
+
+
+@compiled
+def mark_seen(values: Ints, first: int, seen: NDArray[np.bool_]) -> None:
+    """seen[v - first] = True for every entry v."""
+    for i in range(values.shape[0]):
+        seen[values[i] - first] = True
+
+
+@compiled
+def pair_codes(left: Ints, first_left: int, right: Ints, first_right: int, width: int, out: Ints) -> None:
+    """Write left · width + right, -1 where either is -1."""
+    for i in range(out.shape[0]):
+        a, b = left[i] - first_left, right[i] - first_right
+        out[i] = -1 if a < 0 or b < 0 else a * width + b
+
+
+# Below, z and s are the condition and the group of each row, and the row of the table is (z - z0) · width + s - s0.
+# A z of length one stands for all rows.
+
+
+@compiled
+def count_labels(z: Ints, z0: int, width: int, s: Ints, s0: int, labels: Ints, first_label: int, table: Ints) -> None:
+    """table[row, label] += 1, in integers: a float sum would wait for itself on a busy cell."""
+    step = 1 if z.shape[0] > 1 else 0
+    for i in range(s.shape[0]):
+        table[(z[i * step] - z0) * width + s[i] - s0, labels[i] - first_label] += 1
+
+
+@compiled
+def weigh_labels(
+    z: Ints, z0: int, width: int, s: Ints, s0: int, labels: Ints, first_label: int, weight: Floats, table: Floats
+) -> None:
+    """table[row, label] += weight."""
+    step = 1 if z.shape[0] > 1 else 0
+    for i in range(s.shape[0]):
+        table[(z[i * step] - z0) * width + s[i] - s0, labels[i] - first_label] += weight[i]
+
+
+@compiled
+def add_probabilities(
+    z: Ints, z0: int, width: int, s: Ints, s0: int, F: Floats, weight: Floats, tolerance: float, table: Floats
+) -> int:
+    """table[row] += weight · F, and the first row of F that is not a probability vector, or -1.
+
+    A weight of length one stands for all rows.
+    """
+    step = 1 if z.shape[0] > 1 else 0
+    weight_step = 1 if weight.shape[0] > 1 else 0
+    for i in range(F.shape[0]):
+        w = weight[i * weight_step]
+        row = (z[i * step] - z0) * width + s[i] - s0
+        total = 0.0
+        smallest = 0.0
+        for j in range(F.shape[1]):
+            f = F[i, j]
+            total += f
+            smallest = min(smallest, f)
+            table[row, j] += w * f
+        # Written so that NaN, for which every comparison is false, is caught too.
+        if not (abs(total - 1.0) <= tolerance and smallest >= 0.0):
+            return i
+    return -1
+
+
+@compiled
+def add_products(z: Ints, z0: int, width: int, s: Ints, s0: int, F: Floats, weight: Floats, table: Floats) -> None:
+    """table[row] += weight · F Fᵀ. A weight of length one stands for all rows."""
+    step = 1 if z.shape[0] > 1 else 0
+    weight_step = 1 if weight.shape[0] > 1 else 0
+    for i in range(F.shape[0]):
+        row = (z[i * step] - z0) * width + s[i] - s0
+        for j in range(F.shape[1]):
+            f = weight[i * weight_step] * F[i, j]
+            for h in range(F.shape[1]):
+                table[row, j, h] += f * F[i, h]
+
+
+@compiled
+def add_bins(s: Ints, s0: int, F: Floats, y: Ints, y0: int, class_of: Ints, weight: Floats, table: Floats) -> None:
+    """By group, class and bin of F: rows, Σw, Σ w F, Σw of the rows that are of the class, Σw² of all and of those.
+
+    Of two classes only the second: the other follows. A weight of length one stands for all rows.
+    """
+    weight_step = 1 if weight.shape[0] > 1 else 0
+    n_bins = table.shape[2]
+    first = F.shape[1] - table.shape[1]
+    for i in range(F.shape[0]):
+        w = weight[i * weight_step]
+        if w > 0.0:
+            own = class_of[y[i] - y0]
+            for j in range(table.shape[1]):
+                f = F[i, first + j]
+                cell = table[s[i] - s0, j, min(int(f * n_bins), n_bins - 1)]
+                cell[0] += 1.0
+                cell[1] += w
+                cell[2] += w * f
+                cell[4] += w * w
+                if own == first + j:
+                    cell[3] += w
+                    cell[5] += w * w
+
+
+@compiled
+def softmax_rows(logits: Floats, target: Ints, weight: Floats) -> float:
+    """Turn logits into probabilities in place, and return the weighted cross-entropy."""
+    loss = 0.0
+    for i in range(logits.shape[0]):
+        top = logits[i, 0]
+        for j in range(1, logits.shape[1]):
+            top = max(top, logits[i, j])
+        own = logits[i, target[i]] - top
+        total = 0.0
+        for j in range(logits.shape[1]):
+            e = np.exp(logits[i, j] - top)
+            logits[i, j] = e
+            total += e
+        for j in range(logits.shape[1]):
+            logits[i, j] /= total
+        loss += weight[i] * (np.log(total) - own)
+    return loss
+
+
+@compiled
+def add_tilt(F: Floats, cells: Ints, costs: Floats, share: Floats, lam: float, gradient: Floats) -> None:
+    """gradient_i += λ · share_i · F_i ∘ (C − F_i · C) with C = costs[cells_i]: `formulas.ermi.tilt`, row by row."""
+    for i in range(F.shape[0]):
+        c = cells[i]
+        if c >= 0:
+            charge = 0.0
+            for j in range(F.shape[1]):
+                charge += F[i, j] * costs[c, j]
+            for j in range(F.shape[1]):
+                gradient[i, j] += lam * share[i] * F[i, j] * (costs[c, j] - charge)
+
+
+@compiled_reordered
+def column_sums(X: NDArray[Any], weight: Floats, near: Floats, first: Floats, second: Floats) -> None:
+    """first_j += Σ w_i (x_ij − near_j) and second_j += Σ w_i (x_ij − near_j)², in the order of X's memory."""
+    n, d = X.shape
+    if X.strides[0] >= X.strides[1]:
+        for i in range(n):
+            for j in range(d):
+                away = X[i, j] - near[j]
+                first[j] += weight[i] * away
+                second[j] += weight[i] * away * away
+    else:
+        for j in range(d):
+            total, squares = 0.0, 0.0
+            for i in range(n):
+                away = X[i, j] - near[j]
+                total += weight[i] * away
+                squares += weight[i] * away * away
+            first[j] += total
+            second[j] += squares

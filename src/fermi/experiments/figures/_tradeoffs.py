@@ -1,0 +1,163 @@
+"""What the figures about trade-off curves on tables have in common, so that each is a short declaration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fermi.experiments.figure import Cell, Figure
+from fermi.experiments.judging.claims import Claim, Verdict, leads, verdicts
+from fermi.experiments.judging.frontier import LEVELS, at_levels, compare, said, uncertain
+from fermi.experiments.pages.curves import Panels, named, tables
+from fermi.experiments.runs import tabular
+
+IN_PROCESSING = (
+    "fermi", "none", "naive", "zafar", "kamishima", "jiang", "prost", "mary", "baharlouei", "rezaei", "donini",
+    "cho_kde", "agarwal", "zhang", "fairret", "cooper",
+)  # fmt: skip
+ALL_METHODS = (*IN_PROCESSING, "feldman", "kamiran", "reweighing", "hardt", "oxonfair")
+STEPS = 300  # of the methods that train on all rows at once, by Adam
+FEW_STRENGTHS = (0.0, 0.2, 0.35, 0.5, 0.65, 1.0)  # where every setting is trained several times
+QUICK_STEPS = 100
+QUICK_ROWS = 3000
+
+NOTE = (
+    "On all rows at once `mary` and, with two groups and two classes, `baharlouei` have FERMI's own objective: what "
+    f"differs is the optimiser, {STEPS} steps of Adam instead of L-BFGS. Where no setting within a level is better, "
+    'every method gives all rows the majority\'s label ("constant").'
+)
+
+
+def figure(
+    title: str,
+    cells: Callable[[bool], Iterator[Cell]],
+    claims: Sequence[Claim],
+    *,
+    by: Sequence[str],
+    panels: tuple[str, str],
+) -> Figure:
+    """A figure whose tables go by some columns and whose panels by two of them."""
+
+    def summarise(records: pd.DataFrame) -> str:
+        return "\n\n".join([verdicts(claims, records), NOTE, tables(records, by)])
+
+    return Figure(title, cells, tabular.run, summarise, Panels(*panels).draw, tabular.VERSION)
+
+
+def grid(quick: bool, methods: Sequence[str], **options: Any) -> Iterator[Cell]:
+    """The cells of every method, on all rows at once; a quick run takes fewer rows, strengths and splits."""
+    options = {"batch_size": "all", "steps": QUICK_STEPS if quick else STEPS, "seeds": 3, **options}
+    if quick:
+        options |= {"rows": QUICK_ROWS, "strengths": tabular.QUICK_STRENGTHS, "blind": (True,), "seeds": 1}
+        if "datasets" in options:
+            options["datasets"] = [(name, 1) for name, _ in options["datasets"]]
+    yield from tabular.cells(methods, **options)
+
+
+def dominance(
+    text: str, place: str, by: Sequence[str], among: Callable[[pd.DataFrame], pd.DataFrame] = lambda records: records
+) -> list[Claim]:
+    """The paper's claim that FERMI is better than all rivals, and the weaker one that none is better than FERMI.
+
+    Rivals are those that do without the attribute at prediction; `among` says which records are meant.
+    """
+
+    def better(records: pd.DataFrame) -> Verdict:
+        outcomes = comparisons(among(records), by)
+        return leads(Counter(outcomes["outcome"])), _counted(outcomes)
+
+    def none_below(records: pd.DataFrame) -> Verdict:
+        outcomes = comparisons(among(records), by)
+        tested, below = (
+            outcomes[outcomes["outcome"].isin(words)] for words in (("above", "same", "below"), ("below",))
+        )
+        if tested.empty:
+            return "could not be tested here", f"no interval: {_counted(outcomes)}"
+        rivals = [
+            f"{row['method']} at ≤ {row['level']:g} by {-row['difference']:.4f} ({row['where']})"
+            for row in below.to_dict("records")
+        ]
+        chance = f"chance alone would put about {0.025 * _distinct(tested):.0f} there"
+        figures = "; ".join([f"{len(below)} of {len(tested)} comparisons are below ({chance})", *rivals])
+        return "did not hold" if rivals else "held", figures
+
+    return [Claim(text, place, better), Claim("No rival is below FERMI there", "not in the paper", none_below)]
+
+
+def comparisons(records: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """FERMI beside its rivals, for each combination of columns."""
+    found = []
+    for values, some in records.groupby(list(by), dropna=False, sort=False):
+        where = ", ".join(named(name, value) for name, value in zip(by, values, strict=True))
+        found.append(compare(some).assign(where=where))
+    return pd.concat(found)
+
+
+def _counted(outcomes: pd.DataFrame) -> str:
+    counts = outcomes["outcome"].value_counts()
+    return ", ".join(f"{count} {word}" for word, count in counts.items()) or "no rival"
+
+
+def _distinct(tested: pd.DataFrame) -> int:
+    """Comparisons that could have come out otherwise: not two constants, and of two rivals that are one, one."""
+    differ = tested[(tested["difference"] != 0.0) | (tested["width"] != 0.0)]
+    return len(differ.round({"difference": 6, "width": 6}).drop_duplicates(["where", "level", "difference", "width"]))
+
+
+def damage(records: pd.DataFrame, column: str) -> pd.DataFrame:
+    """By method: the error lost where `column` spoils the groups, on average over levels, with half its interval.
+
+    The same strengths and test rows on both sides; the unmitigated model and the naive trade look at no groups.
+    """
+    spoilt = records[records[column].notna()]
+    clean = records[records[column].isna() & records["strength"].isin(spoilt["strength"])]
+    here, there = (at_levels(part).set_index(["method", "blind", "level"]) for part in (spoilt, clean))
+    pairs = here.join(there[["error", "blocks"]].add_suffix("_clean"), how="inner").reset_index()
+    found = []
+    for method, some in pairs[~pairs["method"].isin(("none", "naive"))].groupby("method"):
+        lost = some["error"] - some["error_clean"]
+        runs = []
+        for (split, seed), run in some.groupby(["split", "seed"]):
+            blocks = np.stack(run["blocks"].tolist()) - np.stack(run["blocks_clean"].tolist())
+            runs.append({"split": split, "seed": seed, "error": lost[run.index].mean(), "blocks": blocks.mean(axis=0)})
+        at_each = [float(lost[some["level"] == level].mean()) for level in LEVELS]
+        found.append([method, *uncertain(pd.DataFrame(runs)), *at_each])
+    return pd.DataFrame(found, columns=["method", "lost", "width", *(f"at {level:g}" for level in LEVELS)])
+
+
+def listed_damage(lost: pd.DataFrame) -> str:
+    """In words."""
+    return ", ".join(f"{row['method']} {said(row['lost'], row['width'], sign='+')}" for _, row in lost.iterrows())
+
+
+def gains_over_naive(records: pd.DataFrame) -> pd.Series[float]:
+    """By blind and method: how far the error is below the naive baseline's, at most, at any level."""
+    errors = at_levels(records).groupby(["blind", "level", "method"])["error"].mean()
+    gains = errors.xs("naive", level="method") - errors.drop(["naive", "none"], level="method", errors="ignore")
+    return gains.groupby(["blind", "method"]).max()
+
+
+def listed_gains(gains: pd.Series[float]) -> str:
+    """In words."""
+    parts = []
+    for blind, some in gains.groupby(level="blind", sort=False):
+        told = ", ".join(f"{method} {gain:+.3f}" for method, gain in some.droplevel("blind").items())
+        parts.append(f"{told} ({named('blind', blind)})")
+    return "; ".join(parts)
+
+
+def three_datasets(number: int, notion: str, claims: Sequence[Claim] = ()) -> Figure:
+    """Figures 10 to 12: COMPAS, German and Adult with pre- and post-processing rivals, one notion each."""
+    by = ("dataset", "blind")
+    return figure(
+        f"Figure {number}: COMPAS, German and Adult with pre- and post-processing rivals, {named('notion', notion)}",
+        partial(grid, methods=ALL_METHODS, notions=(notion,), datasets=(("compas", 10), ("german", 10), ("adult", 1))),
+        [*dominance("FERMI's curve dominates those of all rivals", "appendix E.5", by), *claims],
+        by=by,
+        panels=("blind", "dataset"),
+    )

@@ -1,0 +1,164 @@
+"""The page and the picture of a figure that compares trade-off curves on tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fermi import baselines
+from fermi.experiments.judging.frontier import (
+    BLOCKS,
+    LEVELS,
+    OVERLAP,
+    PAPER,
+    PROBABILITIES,
+    area,
+    at_levels,
+    compare,
+    interval,
+    level_table,
+    needs_attribute,
+    said,
+    typical,
+    uncertain,
+)
+from fermi.experiments.pages.style import style
+
+_WORDS = {
+    "demographic_parity": "demographic parity",
+    "equalized_odds": "equalized odds",
+    "equal_opportunity": "equal opportunity",
+}
+_MARGIN = 0.02  # of error, around the least of all curves and that of the constant prediction
+
+
+@dataclass(frozen=True)
+class Panels:
+    """A picture with one panel for each combination of two columns of the records."""
+
+    down: str
+    across: str
+
+    def draw(self, records: pd.DataFrame, canvas: Any) -> None:
+        """Test error against test violation, labels with labels; mean over splits and seeds at each strength."""
+        # Not through a set or dict, in which every missing value is another one.
+        downs, acrosses = (records[name].drop_duplicates().tolist() for name in (self.down, self.across))
+        canvas.set_size_inches(4.6 * len(acrosses), 3.9 * len(downs) + 0.8)
+        axes = canvas.subplots(len(downs), len(acrosses), squeeze=False)
+        legend: dict[str, Any] = {}
+        for i, down in enumerate(downs):
+            for j, across in enumerate(acrosses):
+                some = records[same(records[self.down], down) & same(records[self.across], across)]
+                draw_panel(axes[i, j], some)
+                axes[i, j].set_title(f"{named(self.across, across)}\n{named(self.down, down)}", fontsize=9)
+                handles, labels = axes[i, j].get_legend_handles_labels()
+                legend |= dict(zip(labels, handles, strict=True))
+        ordered = sorted(legend)
+        handles = [legend[label] for label in ordered]
+        canvas.legend(handles, ordered, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
+
+
+def same(column: pd.Series[Any], value: Any) -> pd.Series[bool]:
+    """Which entries are the value, where nothing is the same as nothing."""
+    return column.isna() if pd.isna(value) else column == value
+
+
+def named(column: str, value: Any) -> str:
+    """A value of a column in words."""
+    if column in ("missing", "forced"):
+        return "groups as they are" if pd.isna(value) else f"{value:.0%} of the groups {column}"
+    if column == "blind":
+        return "attribute not among the features" if value else "attribute among the features"
+    if column == "batch_size":
+        return "all rows at once" if value == "all" else f"batch size {value}"
+    return _WORDS.get(str(value), str(value))
+
+
+def draw_panel(ax: Any, some: pd.DataFrame) -> None:
+    """One curve per method; a star marks those that need the attribute to predict, thin bars are 95% intervals.
+
+    Settings far worse than the constant prediction, such as training that ran away, are cut off and counted.
+    """
+    top, above, lowest = some["test_constant_error"].max() + _MARGIN, 0, np.inf
+    for method, group in some.groupby("method"):
+        curve = pd.DataFrame([point(runs) for _, runs in group.groupby("strength")])
+        star = "*" if needs_attribute(method) else ""
+        looks = {**style(str(method)), **({"linestyle": "none"} if len(curve) == 1 else {})}
+        *_, bars = ax.errorbar(
+            curve["violation"], curve["error"], curve["up"], curve["across"],
+            label=f"{method}{star}", markersize=4, elinewidth=0.5, **looks,
+        )  # fmt: skip
+        above += int((curve["error"] > top).sum())
+        lowest = min(lowest, curve["error"].min())
+        for bar in bars:  # faint, or twenty methods hide each other
+            bar.set_alpha(1.0 if method == "fermi" else 0.3)
+    ax.set_xlim(left=-0.02 * ax.get_xlim()[1])
+    ax.set_ylim(max(lowest - _MARGIN, ax.get_ylim()[0]), min(top, ax.get_ylim()[1]))
+    if above:
+        ax.text(0.98, 0.98, f"settings above: {above}", transform=ax.transAxes, ha="right", va="top", fontsize=8)
+    ax.set_xlabel("violation (test, labels)")
+    ax.set_ylabel("error (test)")
+    ax.grid(alpha=0.3)
+
+
+def point(runs: pd.DataFrame) -> dict[str, float]:
+    """The runs of one method at one strength: mean violation and error, and half the widths of their intervals."""
+    violation, across = interval(runs.groupby("split")["test_violation"].mean(), OVERLAP)
+    if np.isnan(across):  # one split: what sampling does to a gap
+        across = 1.96 * runs["test_standard_error"].mean()
+    error, up = uncertain(runs.assign(error=runs["test_error"], blocks=runs[BLOCKS].map(np.array)))
+    return {"violation": violation, "error": error, "across": across, "up": np.nan_to_num(up)}
+
+
+def tables(records: pd.DataFrame, by: Sequence[str], levels: Sequence[float] = LEVELS) -> str:
+    """For each combination of columns: the error at levels of violation, hard and soft, and areas."""
+    parts = []
+    for values, some in records.groupby(list(by), dropna=False, sort=False):
+        heading = ", ".join(named(name, value) for name, value in zip(by, values, strict=True))
+        parts += [
+            f"## {heading}",
+            f"{sampling_note(some)} Levels below them are not compared.",
+            "Labels on both axes (* needs the attribute to predict):",
+        ]
+        parts += [level_table(at_levels(some, levels), levels), "Rivals beside FERMI at these levels:"]
+        parts += [comparison_table(compare(some, levels), levels)]
+        law = some[[not baselines.find(method).capabilities.draws for method in some["method"]]]
+        parts += ["Probabilities on both axes, without the methods that draw their labels:"]
+        parts += [level_table(at_levels(law, levels, PROBABILITIES), levels)]
+        parts += ["The paper's pairing, which says nothing: the error of labels at the violation of probabilities:"]
+        parts += [level_table(at_levels(law, levels, PAPER), levels)]
+        parts += ["Area under the frontier (mean error over bounds up to 0.2) and seconds per fit:", areas(some)]
+    return "\n\n".join(parts)
+
+
+def comparison_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> str:
+    """Markdown: for each rival and level whether its error is above, below or the same, and by how much."""
+    lines = ["| rival | " + " | ".join(f"≤ {level:g}" for level in levels) + " |", "|---" * (len(levels) + 1) + "|"]
+    for method, group in found.groupby("method"):
+        entries = [f"{row['outcome']} {said(row['difference'], row['width'], sign='+')}" for _, row in group.iterrows()]
+        lines.append(f"| {method} | " + " | ".join(entries) + " |")
+    return "\n".join(lines)
+
+
+def areas(some: pd.DataFrame) -> str:
+    """Markdown: area and seconds of each method."""
+    lines = ["| method | area | seconds | needs the attribute |", "|---|---|---|---|"]
+    for method, group in some.groupby("method"):
+        runs = [{"split": split, "seed": seed, **area(run)} for (split, seed), run in group.groupby(["split", "seed"])]
+        needs = "yes" if needs_attribute(method) else ""
+        shown = said(*uncertain(pd.DataFrame(runs)))
+        lines.append(f"| {method} | {shown} | {group['seconds'].mean():.2f} | {needs} |")
+    return "\n".join(lines)
+
+
+def sampling_note(some: pd.DataFrame) -> str:
+    """The noise of a gap, below which nothing can be said."""
+    choosing, testing = (typical(some[f"{part}_standard_error"]) for part in ("val", "test"))
+    return (
+        f"The standard error of a gap is about {choosing:.3f} on the rows that choose the knob, {testing:.3f} on the "
+        "test rows: differences of violation below these mean nothing."
+    )

@@ -1,0 +1,1 @@
+"""Training runs: what one cell of a figure trains and measures."""

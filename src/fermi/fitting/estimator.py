@@ -1,0 +1,168 @@
+"""What the estimators share: how `fit` goes, whatever it is that trains."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from fermi._typing import Floats
+from fermi.errors import bad_argument, listed
+from fermi.fitting import advice
+from fermi.fitting.contract import Trains
+from fermi.fitting.lam_search import choose_lam
+from fermi.fitting.options import Common
+from fermi.fitting.problem import Problem, Source, read_problem, refuse_other_rows
+from fermi.fitting.progress import Progress
+from fermi.fitting.scores import most_probable, probabilities
+from fermi.inputs.arguments import generator
+from fermi.inputs.columns import row_index
+from fermi.inputs.features import known_target, read_features, read_target, unchanged_on_error
+
+
+class FairEstimator(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """A classifier with `fairness`, `lam`, `attributes` and `max_violation`.
+
+    One that trains in its own way says how it reads its options, what trains one problem at one λ, what does so in the
+    search for λ, what to keep of a fit, and how it scores rows.
+    """
+
+    # Scikit-learn routes `sensitive_features` here from pipelines and searches without being asked to.
+    __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
+
+    classes_: NDArray[Any]
+    groups_: tuple[str, ...]
+    lam_: float
+    lam_path_: list[dict[str, float]]
+    history_: list[dict[str, float]]
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, eval_set: Any = None
+    ) -> Self:
+        """Train on rows X with labels y.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+        y : (n,) labels
+            Two or more classes of any type.
+        sensitive_features : array, Series, DataFrame or dict of columns
+            One column or several. A row with a missing entry trains the loss and is left out of the fairness term.
+        sample_weight : (n,) numbers, optional
+            Weighs the loss and the group statistics alike; integer weights make the objective of repeated rows.
+        eval_set : (X, y, sensitive), optional
+            Rows, each of weight 1, on which `max_violation` is judged, instead of rows held out of these. Without
+            `max_violation`, training stops early when the objective on them no longer falls; boosted trees do so
+            where `early_stopping_rounds` is given, with `max_violation` as well.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        settings = self._settings()
+        with unchanged_on_error(self):
+            problem, classes = self._read(X, y, sensitive_features, sample_weight, settings)
+            held_out = None if eval_set is None else self._read_held_out(eval_set, X, problem, classes, settings)
+            if not problem.attributes:
+                advice.plain_model()
+            advice.small_groups(problem)
+            rng = generator(self.random_state)
+            start = self._last_fit(problem, classes, settings)
+            trainer = self._trainer(problem, settings)
+            with Progress(settings.verbose > 0) as progress:
+                search = self._searcher(settings, held_out)
+                lam, path = choose_lam(problem, settings, search, held_out, rng, progress)
+                judges = self._judges(held_out, settings)
+                fit = trainer.fit(lam, rng, start, progress.record, held_out=judges, saving=True)
+        self.lam_, self.lam_path_ = lam, path
+        self._keep(fit, problem, classes)
+        self._after(fit, trainer, problem, settings)
+        advice.constant_predictions(fit.predict, problem, lam, classes.tolist())
+        return self
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Floats:
+        """Logits: (n,) of the second of two classes, else (n, m)."""
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, one row each."""
+        return probabilities(self.decision_function(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        codes = most_probable(self.decision_function(X))
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    @abstractmethod
+    def _settings(self) -> Any:
+        """The options, checked."""
+
+    def _features(self, X: Any, y: Any, settings: Any, *, reset: bool) -> tuple[Any, Any]:
+        """X and y as arrays."""
+        return read_features(self, X, y, reset=reset)
+
+    @abstractmethod
+    def _trainer(self, problem: Problem, settings: Any) -> Any:
+        """What trains this problem at any λ."""
+
+    def _judges(self, held_out: Problem | None, settings: Any) -> Problem | None:
+        """The rows that say when to stop. The fits of the search for λ do not stop early, so the last does not."""
+        return held_out if settings.max_violation is None else None
+
+    def _searcher(self, settings: Any, held_out: Problem | None) -> Callable[[Problem], Trains]:
+        """What does so in the search for λ, which `held_out` judges if it is given."""
+        return lambda problem: self._trainer(problem, settings)
+
+    def _last_fit(self, problem: Problem, classes: NDArray[Any], settings: Any) -> Any:
+        """Where a warm start begins."""
+        return None
+
+    def _keep(self, fit: Any, problem: Problem, classes: NDArray[Any]) -> None:
+        """Set what was learned."""
+        self.classes_, self.groups_, self.history_ = classes, problem.groups, fit.history
+
+    def _after(self, fit: Any, trainer: Any, problem: Problem, settings: Any) -> None:
+        """What else is to be done or said of a fit."""
+
+    def _read(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, settings: Common
+    ) -> tuple[Problem, NDArray[Any]]:
+        """The training rows, coded, and their classes."""
+        matrix, labels = self._features(X, y, settings, reset=True)
+        target, classes = read_target(labels)
+        source = Source(X, y, sensitive_features, sample_weight)
+        weights = getattr(self, "class_weight", None)
+        problem = read_problem(
+            source, matrix, labels, target, classes.tolist(), weights, settings.fairness, settings.attributes
+        )
+        return problem, classes
+
+    def _read_held_out(
+        self, eval_set: Any, training: Any, problem: Problem, classes: NDArray[Any], settings: Common
+    ) -> Problem:
+        """The rows of `eval_set`, coded."""
+        if not isinstance(eval_set, tuple | list) or len(eval_set) != 3:
+            raise bad_argument("eval_set", "is no triple", "(X, y, sensitive_features)")
+        X, y, sensitive_features = eval_set
+        if sensitive_features is None:
+            raise bad_argument("eval_set", "has no sensitive features", "(X, y, sensitive_features)")
+        matrix, labels = self._features(X, y, settings, reset=False)
+        target = known_target(labels, classes.tolist(), "eval_set")
+        source = Source(X, y, sensitive_features, None)
+        refuse_other_rows(settings.fairness, source, row_index(training), "eval_set")
+        held_out = read_problem(
+            source, matrix, labels, target, classes.tolist(), None, settings.fairness, settings.attributes
+        )
+        if held_out.columns != problem.columns:
+            found, expected = (listed([c or "one without a name" for c in p.columns]) for p in (held_out, problem))
+            raise bad_argument(
+                "eval_set", f"has the sensitive columns {found}", f"those of the fit, {expected or 'none'}"
+            )
+        return replace(held_out, class_weight=problem.class_weight)

@@ -1,0 +1,175 @@
+"""The objective once: Φ(θ) = loss + λ Σ ERMI, as a function of the logits, with its exact gradient.
+
+Everything that trains minimises this: the solvers step along its gradients or their unbiased estimates, and the
+diagnostics evaluate it. A term is one ERMI of the notion: one for the joint groups of all sensitive columns, or one
+per column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fermi._typing import Floats, Ints
+from fermi.compiled import kernels
+from fermi.errors import bad_argument
+from fermi.formulas import ermi as formula
+
+_NONE = np.zeros(1, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """Which rows one ERMI counts, in which cell, with which weight.
+
+    Attributes
+    ----------
+    cells : (n,) int64
+        condition · n_groups + group, or -1: unknown group, or outside 𝒵. Such rows train the loss alone.
+    share : (n,) float64
+        The row's weight over the weight of all rows that count, 0 for those that do not, so that Ψ = Σ share_i ψ_i.
+    p_z : (Z,) float64
+        Weight of each condition.
+    prior : (Z, k) float64
+        p(s|z). Fixed: it does not depend on the predictions, so a batch's gradient stays unbiased.
+    """
+
+    cells: Ints
+    share: Floats
+    p_z: Floats
+    prior: Floats
+
+    @classmethod
+    def from_codes(cls, conditions: Ints, groups: Ints, shape: tuple[int, int], weight: Floats) -> Term:
+        """From the condition and the group of each row (-1: does not count) and their numbers."""
+        Z, k = shape
+        counted = (conditions >= 0) & (groups >= 0)
+        total = float(weight[counted].sum())
+        if total == 0.0:
+            raise bad_argument("sensitive_features", "is unknown wherever the notion looks", "some known groups there")
+        cells = np.where(counted, conditions * k + groups, -1)
+        share = np.where(counted, weight / total, 0.0)
+        joint = np.bincount(cells[counted], weights=share[counted], minlength=Z * k).reshape(Z, k)
+        p_z = joint.sum(axis=1)
+        return cls(cells, share, p_z, joint / formula.nonzero(p_z)[:, None])
+
+    def laws(self, F: Floats) -> Floats:
+        """The law of (S, Ŷ) given each z, for predictions F: Z × k × m."""
+        Z, k = self.prior.shape
+        table = np.zeros((1 + Z * k, F.shape[1]))
+        kernels.add_probabilities(_NONE, 0, 0, self.cells, -1, F, self.share, np.inf, table)
+        return self.conditional(table[1:])
+
+    def conditional(self, table: Floats) -> Floats:
+        """The same from Σ share_i F_i of every cell, (Z·k) × m."""
+        Z, k = self.prior.shape
+        laws: Floats = table.reshape(Z, k, table.shape[1]) / formula.nonzero(self.p_z)[:, None, None]
+        return laws
+
+    def ermi(self, laws: Floats) -> float:
+        """E_z of D_R."""
+        return float(sum(p * formula.ermi(P) for p, P in zip(self.p_z, laws, strict=True)))
+
+    def optimal_dual(self, laws: Floats) -> Floats:
+        """W*(θ), Z × k × m."""
+        return np.stack([formula.optimal_dual(P) for P in laws])
+
+    def dual_value(self, W: Floats, laws: Floats) -> float:
+        """Ψ(θ, W) = E_z of the variational form, at most `ermi`."""
+        return float(sum(p * formula.dual_value(w, P) for p, w, P in zip(self.p_z, W, laws, strict=True)))
+
+    def costs(self, W: Floats) -> Floats:
+        """C of every cell: (Z·k) × m."""
+        return np.concatenate([formula.class_costs(w, p) for w, p in zip(W, self.prior, strict=True)])
+
+    def add_gradient(self, F: Floats, W: Floats, lam: float, gradient: Floats) -> None:
+        """Add λ ∇Ψ(θ, W) in the logits: λ · share_i · tilt(F_i, C[cell_i]) to row i."""
+        kernels.add_tilt(F, self.cells, self.costs(W), self.share, lam, gradient)
+
+
+class Value(NamedTuple):
+    """The objective and its parts, without the penalty on the weights."""
+
+    loss: float
+    ermi: float
+    objective: float
+
+
+@dataclass(frozen=True, eq=False)
+class FairObjective:
+    """Mean cross-entropy + λ Σ_t ERMI_t, of logits.
+
+    Attributes
+    ----------
+    target : (n,) int64
+        The class of each row.
+    weight : (n,) float64
+        The row's weight in the loss, summing to one.
+    terms : tuple of Term
+        The ERMI terms, all with the same λ.
+    lam : float
+        λ.
+    """
+
+    target: Ints
+    weight: Floats
+    terms: tuple[Term, ...]
+    lam: float
+
+    def evaluate(self, logits: Floats) -> Value:
+        """Φ and its parts."""
+        F, loss = self._predict(logits)
+        violation = sum(term.ermi(term.laws(F)) for term in self.terms)
+        return Value(loss, violation, loss + self.lam * violation)
+
+    def value_and_gradient(self, logits: Floats) -> tuple[Value, Floats]:
+        """Φ and ∇Φ in the logits: by Danskin the gradient at the optimal W, held fixed."""
+        value, gradient, _ = self.with_dual_gap(logits, ())
+        return value, gradient
+
+    def with_dual_gap(self, logits: Floats, duals: tuple[Floats, ...]) -> tuple[Value, Floats, float]:
+        """Φ, ∇Φ in the logits, and Φ − F(θ, W) for given W of each term, or of none."""
+        F, loss = self._predict(logits)
+        violation = attained = 0.0
+        gradient = self._loss_gradient(F)
+        for t, term in enumerate(self.terms):
+            laws = term.laws(F)
+            violation += term.ermi(laws)
+            attained += term.dual_value(duals[t], laws) if duals else 0.0
+            if self.lam > 0.0:
+                term.add_gradient(F, term.optimal_dual(laws), self.lam, gradient)
+        return Value(loss, violation, loss + self.lam * violation), gradient, self.lam * (violation - attained)
+
+    def saddle_gradient(self, logits: Floats, duals: tuple[Floats, ...]) -> Floats:
+        """∇ of F(θ, W) in the logits, for given W of each term; row i is what row i alone contributes."""
+        F, _ = self._predict(logits)
+        gradient = self._loss_gradient(F)
+        for term, W in zip(self.terms, duals, strict=True):
+            term.add_gradient(F, W, self.lam, gradient)
+        return gradient
+
+    def saddle_value(self, logits: Floats, duals: tuple[Floats, ...]) -> float:
+        """F(θ, W) of the min-max problem, for given W of each term."""
+        F, loss = self._predict(logits)
+        return loss + self.lam * sum(t.dual_value(W, t.laws(F)) for t, W in zip(self.terms, duals, strict=True))
+
+    def optimal_duals(self, logits: Floats) -> tuple[Floats, ...]:
+        """W*(θ) of each term."""
+        F, _ = self._predict(logits)
+        return tuple(term.optimal_dual(term.laws(F)) for term in self.terms)
+
+    def predictions(self, logits: Floats) -> Floats:
+        """F = softmax."""
+        return self._predict(logits)[0]
+
+    def _predict(self, logits: Floats) -> tuple[Floats, float]:
+        """F = softmax and the mean cross-entropy."""
+        F = np.array(logits, dtype=np.float64, order="C")
+        return F, float(kernels.softmax_rows(F, self.target, self.weight))
+
+    def _loss_gradient(self, F: Floats) -> Floats:
+        gradient: Floats = F * self.weight[:, None]
+        gradient[np.arange(len(F)), self.target] -= self.weight
+        return gradient

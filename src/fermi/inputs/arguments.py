@@ -1,0 +1,72 @@
+"""Arguments that are numbers, words, seeds or paths, checked: each mistake gets one sentence that names it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fermi.errors import bad_argument, listed
+
+AT_LEAST_ZERO = "a finite number of at least 0"
+AT_LEAST_ONE = "a whole number of at least 1"
+
+
+def number(
+    name: str, value: Any, expected: str, *, low: float, high: float = math.inf, open_low: bool = False
+) -> float:
+    """A finite number within limits."""
+    real = type(value) not in (bool, np.bool_) and isinstance(value, numbers.Real) and math.isfinite(value)
+    if not real or not low <= value <= high or (open_low and value == low):
+        raise bad_argument(name, f"is {value!r}", expected)
+    return float(value)
+
+
+def whole(name: str, value: Any, expected: str, *, low: int) -> int:
+    """A whole number of at least `low`."""
+    if type(value) is bool or not isinstance(value, numbers.Integral) or value < low:
+        raise bad_argument(name, f"is {value!r}", expected)
+    return int(value)
+
+
+def chosen(name: str, value: Any, options: Sequence[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in options:
+        raise bad_argument(name, f"is {value!r}", f"one of {listed(options)}")
+    return value
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Random numbers from a seed, a generator or scikit-learn's kind of state; the global state is never touched."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**32, dtype=np.uint64))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise bad_argument("random_state", f"is {random_state!r}", "None, a whole number or a generator") from None
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, or 1 or 0."""
+    if not isinstance(value, bool | np.bool_ | int) or value not in (0, 1):
+        raise bad_argument(name, f"is {value!r}", "True or False")
+    return bool(value)
+
+
+def existing_folder(name: str, value: Any) -> Path | None:
+    """The path of a file to be written, whose folder is there."""
+    if value is None:
+        return None
+    try:
+        path = Path(value)
+    except TypeError:
+        raise bad_argument(name, f"is {value!r}", "a path or None") from None
+    if path.is_dir():
+        raise bad_argument(name, f"is {str(path)!r}, a folder", "a file in an existing folder")
+    if not path.parent.is_dir():
+        raise bad_argument(name, f"is {str(path)!r}, whose folder does not exist", "a file in an existing folder")
+    return path

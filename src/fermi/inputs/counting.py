@@ -1,0 +1,106 @@
+"""Coded rows to a table of weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fermi._typing import Floats, Ints
+from fermi.compiled import kernels
+from fermi.compiled.parallel import chunks, over_parts
+from fermi.errors import bad_argument
+from fermi.inputs.codes import Codes
+from fermi.inputs.predictions import Prediction
+
+_TOLERANCE = 1e-3  # how far a row of probabilities may be from one: three printed decimals
+_ONE = np.ones(1)
+
+
+def n_cells(conditions: Codes, groups: Codes, prediction: Prediction) -> int:
+    """The size of the table that `count` makes."""
+    return (len(conditions.values_of) + 1) * (len(groups.values_of) + 1) * prediction.width
+
+
+def count(conditions: Codes, groups: Codes, prediction: Prediction, weight: Floats | None) -> Floats:
+    """Conditions × groups × classes, where the first condition is "outside 𝒵" and the first group "unknown"."""
+    n_z, n_s = len(conditions.values_of) + 1, len(groups.values_of) + 1
+    integer = weight is None and isinstance(prediction.source, Codes)
+
+    def count_part(part: slice) -> NDArray[Any]:
+        table = np.zeros((n_z * n_s, prediction.width), dtype=np.int64 if integer else np.float64)
+        for rows in chunks(part):
+            where = _where(conditions, groups, rows)
+            _count_chunk(where, prediction, rows, None if weight is None else weight[rows], table)
+        return table
+
+    table = sum(over_parts(len(groups), count_part, result_size=n_cells(conditions, groups, prediction)))
+    return np.reshape(table, (n_z, n_s, prediction.width)).astype(np.float64)
+
+
+def count_products(conditions: Codes, groups: Codes, F: NDArray[Any], weight: Floats | None) -> Floats:
+    """Σ w F_j F_l of every cell, conditions × groups × classes × classes, the first two as in `count`."""
+    n_z, n_s, m = len(conditions.values_of) + 1, len(groups.values_of) + 1, F.shape[1]
+
+    def add_part(part: slice) -> Floats:
+        table = np.zeros((n_z * n_s, m, m))
+        for rows in chunks(part):
+            chunk = np.ascontiguousarray(F[rows], dtype=np.float64)
+            kernels.add_products(
+                *_where(conditions, groups, rows), chunk, _ONE if weight is None else weight[rows], table
+            )
+        return table
+
+    table = sum(over_parts(len(groups), add_part, result_size=n_z * n_s * m * m))
+    return np.reshape(table, (n_z, n_s, m, m))
+
+
+def count_bins(
+    groups: Codes, F: NDArray[Any], target: Codes, class_of: Ints, weight: Floats | None, n_bins: int
+) -> Floats:
+    """Groups × classes (of two the second) × bins of the probability × what `kernels.add_bins` adds up.
+
+    The first group is "unknown"; `class_of` is the class that each code of the target stands for.
+    """
+    shape = (len(groups.values_of) + 1, 1 if F.shape[1] == 2 else F.shape[1], n_bins, 6)
+
+    def add_part(part: slice) -> Floats:
+        table = np.zeros(shape)
+        for rows in chunks(part):
+            chunk = np.ascontiguousarray(F[rows], dtype=np.float64)
+            s, y, w = groups.part(rows), target.part(rows), _ONE if weight is None else weight[rows]
+            kernels.add_bins(s, groups.first - 1, chunk, y, target.first, class_of, w, table)
+        return table
+
+    table: Floats = np.sum(over_parts(len(groups), add_part, result_size=int(np.prod(shape))), axis=0)
+    return table
+
+
+def _where(conditions: Codes, groups: Codes, rows: slice) -> tuple[Ints, int, int, Ints, int]:
+    """The codes of some rows, as the kernels take them: they begin at -1, and the table with a row for that."""
+    z = conditions.part(rows if not conditions.is_constant else slice(0, 1))
+    return z, conditions.first - 1, len(groups.values_of) + 1, groups.part(rows), groups.first - 1
+
+
+def _count_chunk(
+    where: tuple[Ints, int, int, Ints, int],
+    prediction: Prediction,
+    rows: slice,
+    weight: Floats | None,
+    table: NDArray[Any],
+) -> None:
+    labels = prediction.source
+    if isinstance(labels, Codes) and weight is None:
+        kernels.count_labels(*where, labels.part(rows), labels.first, table)
+    elif isinstance(labels, Codes) and weight is not None:
+        kernels.weigh_labels(*where, labels.part(rows), labels.first, weight, table)
+    elif isinstance(labels, np.ndarray):
+        F = np.ascontiguousarray(labels[rows], dtype=np.float64)
+        bad = kernels.add_probabilities(*where, F, _ONE if weight is None else weight, _TOLERANCE, table)
+        if bad >= 0:
+            raise bad_argument(
+                "y_pred",
+                f"has the row {rows.start + bad} [{', '.join(f'{f:.4g}' for f in F[bad][:8])}]",
+                "probabilities: at least zero, none missing, summing to one (labels go in as a one-dimensional array)",
+            )

@@ -1,0 +1,115 @@
+"""A feature matrix as the linear map from parameters to logits, standardised without a copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fermi._typing import Floats
+from fermi.compiled import kernels
+
+# A feature is divided by its standard deviation, or by a tenth of its largest deviation where that is more, so that a
+# rare category or a heavy tail does not turn single rows into giants that no step size suits.
+LARGEST = 10.0
+_NEARBY = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """X with the centre and scale under which the solvers see it.
+
+    Parameters θ have one column per logit: the standardised weights and, if there is an intercept, a last row for it.
+    A binary model has one logit, that of the second class; the first class has the logit 0.
+    """
+
+    X: Any
+    centre: Floats
+    scale: Floats
+    intercept: bool
+    n_classes: int
+    mean_square: Floats  # of each column around its centre
+
+    @classmethod
+    def of(cls, X: Any, weight: Floats, *, intercept: bool, n_classes: int, l2: float = 0.0) -> Design:
+        """Measure the columns. Sparse ones are scaled but not centred, as are those of a model without intercept."""
+        if hasattr(X, "tocsr"):
+            centre = np.zeros(X.shape[1])
+            square = np.asarray(X.multiply(X).T @ weight, dtype=np.float64).ravel()
+            largest = magnitude = np.asarray(abs(X).max(axis=0).todense(), dtype=np.float64).ravel()
+        else:
+            centre, square = column_moments(X, weight)
+            if not intercept:
+                centre, square = np.zeros_like(centre), square + centre**2
+            low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+            largest = np.maximum(high - centre, centre - low)
+            magnitude = np.maximum(np.abs(low), np.abs(high))
+        return cls(X, centre, scale_of(square, largest, magnitude, l2), intercept, n_classes, square)
+
+    @property
+    def n_logits(self) -> int:
+        """One for two classes, else one per class."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of θ."""
+        return self.X.shape[1] + self.intercept, self.n_logits
+
+    def coefficients(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Weights and intercepts in the units of X, classes in rows as in scikit-learn."""
+        weights: Floats = (theta[: self.X.shape[1]] / self.scale[:, None]).T
+        shift = theta[-1] if self.intercept else np.zeros(self.n_logits)
+        return weights, shift - weights @ self.centre
+
+    def parameters(self, weights: Floats, shift: Floats) -> Floats:
+        """θ from weights and intercepts in the units of X: the inverse of `coefficients`."""
+        theta = weights.T * self.scale[:, None]
+        return np.vstack([theta, shift + weights @ self.centre]) if self.intercept else theta
+
+    def logits(self, theta: Floats) -> Floats:
+        """N × m, whatever the number of parameters."""
+        weights, shift = self.coefficients(theta)
+        margin = np.asarray(self.X @ weights.T.astype(self.X.dtype)) + shift
+        return np.column_stack([np.zeros(len(margin)), margin]) if self.n_logits == 1 else margin
+
+    def pull_back(self, gradient: Floats) -> Floats:
+        """∇ in θ from ∇ in the logits."""
+        G = gradient[:, 1:] if self.n_logits == 1 else gradient
+        total = G.sum(axis=0)
+        slopes = np.asarray(self.X.T @ G.astype(self.X.dtype), dtype=np.float64)
+        slopes = (slopes - self.centre[:, None] * total) / self.scale[:, None]
+        return np.vstack([slopes, total]) if self.intercept else slopes
+
+    def inverse_presence(self) -> Floats:
+        """1 over the fraction of rows that a step through one row touches, per column: 1 for dense columns."""
+        if not hasattr(self.X, "tocsr"):
+            return np.ones(self.X.shape[1])
+        present = np.bincount(self.X.indices, minlength=self.X.shape[1])
+        return np.asarray(self.X.shape[0] / np.maximum(present, 1))
+
+    def penalty(self, theta: Floats, l2: float) -> tuple[float, Floats]:
+        """½ l2 ‖weights‖² in the units of X, and its gradient in θ."""
+        weights = theta[: self.X.shape[1]] / self.scale[:, None]
+        gradient = np.zeros_like(theta)
+        gradient[: self.X.shape[1]] = l2 * weights / self.scale[:, None]
+        return 0.5 * l2 * float((weights**2).sum()), gradient
+
+
+def column_moments(X: Any, weight: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of each column, for weights that sum to one, without a copy of X."""
+    near = X[:_NEARBY].mean(axis=0, dtype=np.float64)  # close to the mean, so that hardly any digit is lost below
+    first, second = np.zeros_like(near), np.zeros_like(near)
+    kernels.column_sums(X, weight, near, first, second)
+    return near + first, np.maximum(second - first**2, 0.0)
+
+
+def scale_of(square: Floats, largest: Floats, magnitude: Floats, l2: float) -> Floats:
+    """What each column is divided by, from its mean square and largest deviation and its largest magnitude.
+
+    At least √l2: the curvature of the penalty, l2/scale², then never exceeds that of the loss by far.
+    """
+    scale = np.maximum(np.sqrt(square), largest / LARGEST)
+    # A constant column differs from its mean by rounding alone.
+    return np.maximum(np.where(scale > 1e-12 * magnitude, scale, 1.0), np.sqrt(l2))

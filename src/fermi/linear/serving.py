@@ -1,0 +1,40 @@
+"""Scores of a fitted linear model, and its copy for scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from fermi._typing import Floats
+from fermi.inputs.features import read_features
+
+
+class LinearScores:
+    """How an estimator with `coef_`, `intercept_` and `classes_` scores rows."""
+
+    coef_: Floats
+    intercept_: Floats
+    classes_: NDArray[Any]
+
+    def decision_function(self, X: Any) -> Floats:
+        """Logits: (n,) of the second of two classes, else (n, m)."""
+        check_is_fitted(self)
+        matrix, _ = read_features(self, X, reset=False)
+        logits: Floats = np.asarray(matrix @ self.coef_.T.astype(matrix.dtype)) + self.intercept_
+        return logits[:, 0] if len(self.coef_) == 1 else logits
+
+    def to_sklearn(self) -> Any:
+        """A plain `sklearn.linear_model.LogisticRegression` with the same predictions, for serving without fermi."""
+        from sklearn.linear_model import LogisticRegression
+
+        check_is_fitted(self)
+        model = LogisticRegression()
+        for name in ("coef_", "intercept_", "classes_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name).copy())
+        model.n_features_in_ = self.coef_.shape[1]
+        model.n_iter_ = np.array([getattr(self, "n_iter_", 1)], dtype=np.int32)
+        return model

@@ -1,0 +1,92 @@
+"""θ and W while Algorithm 1 runs, and the call of the compiled loops that move them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fermi._typing import Floats, Ints
+from fermi.fitting.objective import FairObjective
+from fermi.linear.design import Design
+from fermi.linear.solvers._batches import run_steps
+from fermi.linear.solvers._single_rows import run_single_rows
+from fermi.linear.solvers._zones import Cells
+
+# Called with tuples of arrays whose types there is no use in spelling out again.
+_SINGLE: Callable[..., None] = run_single_rows
+_BATCHES: Callable[..., None] = run_steps
+
+
+@dataclass(eq=False)
+class State:
+    """What the steps change: θ with one row per logit, W[c] = scale[z] ∘ V[c], norms[z] = Σ_s W², and sums of θ."""
+
+    theta: Floats
+    b: Floats
+    V: Floats
+    scale: Floats
+    norms: Floats
+    theta_sum: Floats
+    b_sum: Floats
+    taken: int = 0
+
+    def finite(self) -> bool:
+        """Whether nothing has overflowed. Once something has, it stays so."""
+        return all(bool(np.isfinite(part).all()) for part in (self.theta, self.b, self.norms))
+
+
+class Loop:
+    """The constants of a run, arranged for the compiled loops."""
+
+    def __init__(
+        self, design: Design, objective: FairObjective, *, l2: float, batch: int, radius: float, averaged: bool
+    ) -> None:
+        self.design, self.lam, self.batch, self.radius, self.averaged = design, objective.lam, batch, radius, averaged
+        self.terms = terms = Cells.of(objective)
+        self.n = len(objective.target)
+        X, self.sparse = design.X, hasattr(design.X, "tocsr")
+        penalty = l2 * design.inverse_presence() / design.scale**2
+        used = len(terms.shapes) if self.lam > 0.0 else 0
+        self._rows: tuple[Any, ...] = (
+            (X.data, X.indices, X.indptr) if self.sparse else X,
+            self.sparse, design.centre, 1.0 / design.scale, penalty, design.intercept,
+            objective.target, self.n * objective.weight,
+            terms.cells[:used], terms.counts[:used], terms.zone, terms.inverse_root,
+        )  # fmt: skip
+
+    def start(self, theta: Floats, duals: tuple[Floats, ...] | None) -> State:
+        """The state at θ and W of each term, zero unless given."""
+        m = self.design.n_classes
+        rows = np.array(theta[: self.design.X.shape[1]].T, dtype=np.float64, order="C")
+        b = theta[-1].astype(np.float64) if self.design.intercept else np.zeros(self.design.n_logits)
+        V = np.zeros((len(self.terms.zone), m)) if duals is None else self.terms.join(duals, m)
+        norms = self.terms.squares(V)
+        return State(rows, b, V, np.ones_like(norms), norms, np.zeros_like(rows), np.zeros_like(b))
+
+    def advance(self, state: State, order: Ints, eta: Floats, eta_w: Floats) -> None:
+        """Take steps through these rows, a batch and a step size each."""
+        rate = 2.0 * self.lam * eta_w
+        moving = state.theta, state.b, state.V, state.scale, state.norms
+        if self.batch == 1 and self.design.n_logits == 1 and not self.averaged and np.isinf(self.radius):
+            _SINGLE(*self._rows, order, eta, rate, self.lam, *moving)
+        else:
+            _BATCHES(
+                *self._rows, order, self.batch, eta, rate, self.lam, self.radius, *moving,
+                self.averaged, state.theta_sum, state.b_sum,
+            )  # fmt: skip
+        state.taken += len(eta)
+
+    def theta(self, state: State) -> Floats:
+        """θ as the design wants it: the present one, or the mean over all steps."""
+        if self.averaged and state.taken > 0:
+            weights, b = state.theta_sum.T / state.taken, state.b_sum / state.taken
+        else:
+            weights, b = state.theta.T, state.b
+        return np.vstack([weights, b]) if self.design.intercept else weights.copy()
+
+    def duals(self, state: State) -> tuple[Floats, ...]:
+        """W of each term."""
+        return self.terms.split(state.V * state.scale[self.terms.zone])

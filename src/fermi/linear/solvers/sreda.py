@@ -1,0 +1,294 @@
+"""SREDA: descent in θ and ascent in W with recursive gradients, few passes to an exact optimum for any λ.
+
+Luo, Ye, Huang, Zhang: Stochastic Recursive Gradient Descent Ascent for Stochastic Nonconvex-Strongly-Concave Minimax
+Problems (NeurIPS 2020), in its finite-sum form; the paper names it below theorem 1 as the faster method. With
+g(θ, W; B) the gradients of loss + λ Ψ estimated from the rows B, and all rows every q steps,
+
+    v, u = g_θ(θ, W; all), g_W(θ, W; all)                        every q steps, else carried over
+    θ' = θ − H⁻¹ (v + ∇ penalty)
+    v, u += g(θ', W; B) − g(θ, W; B)                             about √n random rows, the same for both points
+    W' = projection of W + D⁻¹ u                                 once: W is small and its curvature known
+    v, u += g(θ', W'; B') − g(θ', W; B')
+
+The original takes H and D as numbers, several ascent steps, and a random one of them. Three things are ours:
+
+- The batch's g leans on the last full gradient (`anchor.py`); it stays unbiased.
+- H is the curvature at the last full gradient: L/size + penalty for the loss, and for λ ERMI = ‖r‖², a sum of squares
+  of few residuals r, the Gauss-Newton matrix JᵀJ of low rank. One number for all directions would have to fall as 1/λ.
+  D = 2λ p̂_ŷ/rate makes the step an average of W and its optimum.
+- Each full gradient knows Φ: where it rose, the steps since are undone and repeated at a quarter of their size; where
+  it fell, they are doubled, up to three over L. They start smaller where λ over the batch's counted rows is large.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fermi._typing import Floats
+from fermi.compiled.threads import one_thread
+from fermi.errors import FermiError
+from fermi.fitting.contract import Record
+from fermi.fitting.objective import FairObjective
+from fermi.formulas.ermi import nonzero
+from fermi.linear.design import Design
+from fermi.linear.solvers.anchor import Anchor, Point
+from fermi.linear.solvers.contract import Solution, Watch, never
+from fermi.linear.solvers.history import record
+
+_RATE = 0.5  # of W towards its optimum
+_RARE = 0.02  # a class predicted less often than this is averaged more slowly, lest its D⁻¹ be noise
+_GROWTH, _SHRINKAGE, _LARGEST_SIZE = 2.0, 0.25, 3.0
+_EXPLODED = 10.0  # times the objective at the start
+_RESTARTS = 3
+_ROUNDING = 1e-9
+_ROUNDS = 10  # of the power iteration for L
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """H and D: how far one step goes in each direction."""
+
+    diagonal: Floats
+    J: Floats
+    core: Floats  # (1 + J diagonal⁻¹ Jᵀ)⁻¹
+    penalty: Floats
+    ascent: tuple[Floats, ...]
+    radius: float
+
+    @classmethod
+    def of(cls, diagonal: Floats, J: Floats, penalty: Floats, ascent: tuple[Floats, ...], radius: float) -> Steps:
+        """H = diagonal + penalty + JᵀJ, inverted by the Woodbury identity; D⁻¹ of each term."""
+        H = diagonal + penalty
+        core: Floats = np.linalg.inv(np.eye(len(J)) + (J / H.ravel()) @ J.T).astype(np.float64)
+        return cls(H, J, core, penalty, ascent, radius)
+
+    def descend(self, theta: Floats, v: Floats) -> Floats:
+        """θ − H⁻¹ (v + ∇ penalty)."""
+        x = (v + self.penalty * theta) / self.diagonal
+        along = self.J.T @ (self.core @ (self.J @ x.ravel()))
+        moved: Floats = theta - x + along.reshape(theta.shape) / self.diagonal
+        return moved
+
+    def ascend(self, duals: tuple[Floats, ...], u: tuple[Floats, ...]) -> tuple[Floats, ...]:
+        """W + D⁻¹ u, in the ball."""
+        return projected(tuple(W + a * g for W, a, g in zip(duals, self.ascent, u, strict=True)), self.radius)
+
+
+def projected(duals: tuple[Floats, ...], radius: float) -> tuple[Floats, ...]:
+    """W of all terms together onto the Frobenius ball."""
+    norm = np.sqrt(sum(float((W**2).sum()) for W in duals))
+    return tuple(W * (radius / norm) for W in duals) if norm > radius else duals
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What stays the same through a run. `eta_theta` and `eta_w` are plain steps; None leaves them automatic."""
+
+    batch: int
+    period: int
+    curvature: float
+    penalty: Floats
+    radius: float
+    eta_theta: float | None
+    eta_w: float | None
+
+    def steps(self, anchor: Anchor, size: float) -> Steps:
+        """The steps until the next full gradient."""
+        if self.eta_theta is not None:
+            diagonal, J = np.full_like(self.penalty, 1.0 / self.eta_theta), np.zeros((0, anchor.theta.size))
+        else:
+            diagonal, J = np.full_like(self.penalty, self.curvature / size), residual_slopes(anchor)
+        return Steps.of(diagonal, J, self.penalty, self.ascent(anchor), self.radius)
+
+    def ascent(self, anchor: Anchor) -> tuple[Floats, ...]:
+        """D⁻¹ of each term: D = 2λ p̂_ŷ/rate, or its largest entry where a ball would meet uneven steps at a slant."""
+        if self.eta_w is not None:
+            return tuple(np.full((1, 1, 1), self.eta_w) for _ in anchor.tables)
+        masses = [T.sum(axis=1, keepdims=True) for T in anchor.tables]
+        parts = zip(masses, anchor.objective.terms, strict=True)
+        floors = [np.maximum(mass, _RARE * term.p_z[:, None, None]) for mass, term in parts]
+        if np.isfinite(self.radius):
+            largest = max((float(floor.max()) for floor in floors), default=1.0)
+            floors = [np.full_like(floor, largest) for floor in floors]
+        return tuple(_RATE / (2.0 * anchor.objective.lam * nonzero(floor)) for floor in floors)
+
+
+def residual_slopes(anchor: Anchor) -> Floats:
+    """J: the slopes in θ of r = √(2λ) (P − p_s p_ŷ)/√(p_s p_ŷ), per cell and class, the divisor held fixed."""
+    rows = [np.zeros((0, anchor.theta.size))]
+    for term, T, A in zip(anchor.objective.terms, anchor.tables, anchor.slopes, strict=bool(anchor.slopes)):
+        prior = term.prior[:, :, None]
+        scale = np.sqrt(2.0 * anchor.objective.lam / nonzero(prior * T.sum(axis=1, keepdims=True)))
+        slopes = A.reshape(*T.shape, -1)
+        excess = slopes - prior[..., None] * slopes.sum(axis=1, keepdims=True)
+        rows.append((excess * scale[..., None]).reshape(T.size, -1))
+    return np.concatenate(rows)
+
+
+def sample_size(design: Design, n: int) -> int:
+    """How many rows L is estimated from: more than the columns where that is cheap, since fewer would overstate it."""
+    return min(n, max(512, min(2 * design.shape[0], 4096)))
+
+
+def largest_curvature(design: Design, objective: FairObjective, rng: np.random.Generator) -> float:
+    """L: a quarter of the largest eigenvalue of the design (half with three classes or more), from some rows."""
+    n = len(objective.target)
+    rows = rng.choice(n, sample_size(design, n), replace=False)
+    few = replace(design, X=design.X[rows])
+    weight = objective.weight[rows, None] / nonzero(objective.weight[rows].sum())
+    x = rng.standard_normal(design.shape)
+    for _ in range(_ROUNDS):
+        x = few.pull_back(few.logits(x / max(float(np.linalg.norm(x)), 1e-300)) * weight)
+    return max(float(np.linalg.norm(x)), 1e-12) * (0.25 if design.n_logits == 1 else 0.5)
+
+
+def solve(
+    design: Design,
+    objective: FairObjective,
+    theta: Floats,
+    *,
+    l2: float,
+    batch: int | None,
+    epochs: int,
+    tol: float,
+    rng: np.random.Generator,
+    radius: float = np.inf,
+    eta_theta: float | None = None,
+    eta_w: float | None = None,
+    duals: tuple[Floats, ...] | None = None,
+    report: Callable[[Record], None],
+    watch: Watch = never,
+) -> Solution:
+    """Minimise Φ + ½ l2 ‖weights‖² from θ, and from W or its optimum there, in about `epochs` passes over the rows.
+
+    A pass is n rows seen, twice where two gradients are taken of them; at least one round of steps is taken. Reports
+    at each full gradient the point that would be returned there, the start included.
+    """
+    # Without λ the terms are only measured, and the recursion is SPIDER's.
+    trained = objective if objective.lam > 0.0 else replace(objective, terms=())
+    plan = _plan(design, trained, rng, l2, batch, radius, eta_theta, eta_w)
+    start = objective.optimal_duals(design.logits(theta)) if duals is None else duals
+    run = Run(design, objective, trained, plan, l2, Point(theta, projected(start, radius)))
+    # Threads that wait for products of a few rows cost more than they bring.
+    with one_thread(), np.errstate(all="ignore"):
+        while True:
+            run.judge()
+            report(run.entry())
+            converged = tol > 0.0 and run.kept["grad_norm"] <= tol
+            passes = round(run.seen / len(objective.target))
+            if converged or watch(run.best.theta, run.best.duals, passes) or not run.advance(epochs, rng):
+                break
+    point = run.best
+    final = point.duals if trained.terms else objective.optimal_duals(design.logits(point.theta))
+    return Solution(point.theta, final, converged, passes)
+
+
+def _plan(
+    design: Design, objective: FairObjective, rng: np.random.Generator, l2: float, batch: int | None,
+    radius: float, eta_theta: float | None, eta_w: float | None,
+) -> Plan:  # fmt: skip
+    """Batches of √n rows, and as many steps between two full gradients as take one pass."""
+    n = len(objective.target)
+    batch = min(batch or round(np.sqrt(n)), n)
+    evaluations = 4 if objective.terms else 2
+    penalty = design.penalty(np.ones(design.shape), l2)[1]
+    curvature = largest_curvature(design, objective, rng) if eta_theta is None else 1.0
+    return Plan(batch, max(1, round(n / (evaluations * batch))), curvature, penalty, radius, eta_theta, eta_w)
+
+
+class Run:
+    """The state of a run: the point reached, the best point with its anchor, and the size of the steps."""
+
+    def __init__(
+        self, design: Design, objective: FairObjective, trained: FairObjective, plan: Plan, l2: float, start: Point
+    ) -> None:
+        self.design, self.objective, self.trained, self.plan, self.l2 = design, objective, trained, plan, l2
+        self.began = time.perf_counter()
+        self.reached = self.best = start
+        self.anchor: Anchor | None = None
+        self.kept: Record = {}
+        # The noise of a batch: λ over the rows of it that count.
+        noise = trained.lam * len(objective.target) * sum(float((t.share**2).sum()) for t in trained.terms) / plan.batch
+        self.size = 1.0 / (1.0 + 2.0 * noise)
+        self.limit = np.inf
+        self.taken = self.explosions = 0
+        self.seen = 0 if plan.eta_theta is not None else _ROUNDS * sample_size(design, len(objective.target))
+
+    def entry(self) -> Record:
+        """The best point's record, now."""
+        return {"step": self.taken, "seconds": time.perf_counter() - self.began, **self.kept}
+
+    def judge(self) -> None:
+        """Evaluate the point reached on all rows: keep it, or go back to the best with smaller steps."""
+        found = record(self.design, self.objective, self.reached.theta, self.reached.duals, self.l2)
+        self.seen += len(self.objective.target)
+        exploded = not (found["objective"] <= self.limit and found["dual_gap"] <= self.limit)  # NaN too
+        fixed = self.plan.eta_theta is not None
+        if not self.kept:
+            self.limit = _EXPLODED * (found["objective"] + found["dual_gap"])
+        elif exploded and (fixed or self.explosions == _RESTARTS):
+            raise FermiError(self._advice())
+        elif exploded:
+            self.size *= 0.1
+            self.explosions += 1
+        elif not fixed and found["objective"] > self.kept["objective"] * (1.0 + _ROUNDING):
+            self.size *= _SHRINKAGE
+        else:
+            self.size = min(self.size * _GROWTH, _LARGEST_SIZE)
+            self.explosions = 0
+            self.best, self.anchor = self.reached, None
+        if self.best is self.reached:
+            self.kept = found
+
+    def advance(self, epochs: int, rng: np.random.Generator) -> bool:
+        """Take the steps up to the next full gradient, or say that the passes do not allow any."""
+        n, plan = len(self.objective.target), self.plan
+        cost = (4 if self.trained.terms else 2) * plan.batch
+        allowed = (epochs - 1) * n - self.seen
+        if self.anchor is None:
+            allowed -= n if self.trained.terms else 0
+        count = min(plan.period, allowed // cost)
+        if count < 1 and self.taken:
+            return False
+        if self.anchor is None:
+            self.anchor = Anchor.at(self.design, self.trained, self.best.theta)
+            self.seen += n if self.anchor.slopes else 0
+        self.reached = recursion(self.anchor, plan, self.size, self.best, max(count, 1), rng)
+        self.taken += max(count, 1)
+        self.seen += max(count, 1) * cost
+        return True
+
+    def _advice(self) -> str:
+        steps = {"eta_theta": self.plan.eta_theta, "eta_w": self.plan.eta_w}
+        given = " or ".join(f"`{name}`" for name, value in steps.items() if value is not None)
+        if given:
+            return f"The steps diverged: choose a smaller {given}, or leave the steps automatic."
+        return "The steps diverged even at a thousandth of their automatic size: choose a larger `batch_size`."
+
+
+def recursion(anchor: Anchor, plan: Plan, size: float, point: Point, count: int, rng: np.random.Generator) -> Point:
+    """Some steps from a point at the anchor's θ, by the recursion above."""
+    steps = plan.steps(anchor, size)
+    n, terms = len(anchor.objective.target), bool(anchor.objective.terms)
+    theta, W = point.theta, point.duals if terms else ()
+    v, u = anchor.gradient(W)
+
+    def follow(new: Point, old: Point) -> Point:
+        change = anchor.difference(rng.choice(n, plan.batch, replace=False, shuffle=False), new, old)
+        return Point(v + change.theta, tuple(a + b for a, b in zip(u, change.duals, strict=True)))
+
+    for _ in range(count):
+        moved = steps.descend(theta, v)
+        v, u = follow(Point(moved, W), Point(theta, W))
+        theta = moved
+        if terms:
+            ascended = steps.ascend(W, u)
+            v, u = follow(Point(theta, ascended), Point(theta, W))
+            W = ascended
+        if not np.isfinite(theta).all():
+            break
+    return Point(theta, W if terms else point.duals)

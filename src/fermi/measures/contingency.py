@@ -1,0 +1,283 @@
+"""The weight of every (condition, group, prediction) cell: the sufficient statistic of every measure here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fermi._typing import Floats
+from fermi.errors import FermiError, bad_argument, listed
+from fermi.inputs.codes import Codes
+from fermi.inputs.columns import as_frame, check_rows, read_column, read_columns, read_labels
+from fermi.inputs.counting import count, n_cells
+from fermi.inputs.encode import same_kind, sort_key
+from fermi.inputs.groups import ARGUMENT, arrange, group_codes, label_order, positions
+from fermi.inputs.predictions import Prediction, read_prediction, read_weight
+from fermi.notions import Notion, as_notion
+
+_AXES = ("conditions", "groups", "classes")
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Contingency:
+    """The weight of every (condition, group, prediction) cell.
+
+    Everything that `fermi.measures` computes is a function of this table, and tables of disjoint rows add exactly, so
+    batches, shards and machines merge with ``a + b`` or ``sum(parts)``.
+
+    Parameters
+    ----------
+    table : array, conditions × groups × classes (or groups × classes)
+        Non-negative weights, in float64.
+    conditions, groups, classes : sequences, optional
+        What the axes stand for; numbered where not given.
+    n_unknown : float
+        The weight of the rows left out because their group is unknown.
+    notion : str
+        What the conditions are: the name of the notion, with 𝒵 where that is a choice.
+    soft : bool
+        Whether the predictions were probabilities (soft) or labels (hard).
+    columns : sequence of str
+        The sensitive columns that make the groups.
+
+    Examples
+    --------
+    >>> c = Contingency.from_predictions([1, 0, 1, 1], ["a", "a", "b", None])
+    >>> c.table.tolist(), c.groups, c.classes, c.n_unknown
+    ([[[1.0, 1.0], [0.0, 1.0]]], ('a', 'b'), (0, 1), 1.0)
+    """
+
+    table: Floats
+    conditions: tuple[Any, ...]
+    groups: tuple[str, ...]
+    classes: tuple[Any, ...]
+    n_unknown: float
+    notion: str
+    soft: bool
+    columns: tuple[str | None, ...]
+
+    def __init__(
+        self,
+        table: ArrayLike,
+        conditions: Sequence[Any] = (),
+        groups: Sequence[Any] = (),
+        classes: Sequence[Any] = (),
+        n_unknown: float = 0.0,
+        notion: str = "demographic_parity",
+        soft: bool = False,
+        columns: Sequence[str | None] = (),
+    ) -> None:
+        cells = _read_table(table)
+        if not 0.0 <= n_unknown < np.inf:
+            raise bad_argument("n_unknown", f"is {n_unknown!r}", "a weight of at least zero")
+        fields: dict[str, Any] = {"table": cells, "n_unknown": float(n_unknown), "notion": notion, "soft": bool(soft)}
+        for name, given, size in zip(_AXES, (conditions, groups, classes), cells.shape, strict=True):
+            labels = read_labels(given, name) if len(given) else tuple(range(size))
+            labels = tuple(map(str, labels)) if name == "groups" else labels
+            if len(set(labels)) != size:
+                raise bad_argument(name, f"is {listed(labels)}", f"{size} different labels")
+            fields[name] = labels
+        for name, value in {**fields, "columns": tuple(columns)}.items():
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, so that a copy's table is as immutable as the original's.
+        return Contingency, tuple(getattr(self, name) for name in self.__dataclass_fields__)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_pred: Any,
+        sensitive_features: Any,
+        *,
+        y_true: Any = None,
+        notion: str | Notion = "demographic_parity",
+        classes: Sequence[Any] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Contingency:
+        """Count predictions by condition and group.
+
+        Parameters
+        ----------
+        y_pred : (n,) labels or (n, m) probabilities
+            Labels give a hard table, probabilities a soft one.
+        sensitive_features : array, Series, DataFrame or dict of columns
+            One or several columns; several mean the combinations that occur. Rows with a missing entry are left out
+            and counted in `n_unknown`.
+        y_true : (n,) labels, optional
+            Needed by the notions that condition on the true label.
+        notion : str or Notion
+            What must be independent of the group.
+        classes : sequence, optional
+            The classes, in the order of the columns of a probability matrix. By default the labels predicted, or the
+            matrix's column names or numbers.
+        sample_weight : (n,) numbers, optional
+            Integer weights equal repeated rows; a row of weight zero is as good as absent.
+
+        Returns
+        -------
+        Contingency
+            With the groups that occur in any row, inside 𝒵 or not.
+        """
+        notion = as_notion(notion)
+        prediction = read_prediction(y_pred, classes)
+        columns = read_columns(sensitive_features, ARGUMENT)
+        weight = read_weight(sample_weight)
+        n = check_rows(
+            [
+                ("y_pred", as_frame(y_pred, "y_pred")),
+                *((ARGUMENT if name is None else f"{ARGUMENT}[{name!r}]", column) for name, column in columns.items()),
+                ("y_true", None if y_true is None else read_column(y_true, "y_true")),
+                ("sample_weight", sample_weight),
+                ("notion", notion.column),
+            ]
+        )
+        groups = group_codes(columns)
+        unknown = float(groups.n_unknown) if weight is None else float(weight[groups.is_unknown()].sum())
+        if unknown == (n if weight is None else weight.sum()):
+            raise bad_argument(ARGUMENT, "is unknown in every row", "a known group in at least one")
+        # A row of weight zero is as good as absent: what only such rows show is dropped.
+        keep = None if weight is None or weight.all() else weight > 0
+        conditions = notion.conditions(y_true, n, prediction.declared or (), keep)
+        if n_cells(conditions, groups, prediction) > max(1 << 20, 4 * n):
+            prediction, groups = prediction.compact(), groups.compact()
+        counts = count(conditions, groups, prediction, weight)
+        return _labelled(counts, conditions, tuple(columns), groups, prediction, notion, unknown)
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows that count, those with a known group and a condition in 𝒵."""
+        return float(self.table.sum())
+
+    def laws(self) -> Iterator[tuple[float, Floats]]:
+        """p(z) and the law of (S, Ŷ) given z, for every condition that has weight."""
+        _, exponent = np.frexp(self.table.max(initial=0.0))
+        if not self.table.any():
+            raise FermiError(
+                "No row counts: none has a known group and a condition inside the notion, so nothing can be measured."
+            )
+        scaled = np.ldexp(self.table, -exponent)  # no sum overflows, and a power of two rounds nothing
+        total = scaled.sum()
+        for counts in scaled:
+            weight = counts.sum()
+            if weight > 0.0:
+                yield float(weight / total), counts / weight
+
+    def rates(self) -> Floats:
+        """p(ŷ|s, z), conditions × groups × classes; NaN where the group has no row under the condition."""
+        weight = self.table.sum(axis=2, keepdims=True)
+        out = np.full(self.table.shape, np.nan)
+        np.divide(self.table, weight, out=out, where=weight > 0)
+        return out
+
+    def __add__(self, other: object) -> Contingency:
+        if not isinstance(other, Contingency):
+            return NotImplemented
+        self._check_mergeable(other)
+        axes = [_merged(a, b, order) for a, b, order in zip(self._axes, other._axes, _ORDERS, strict=True)]
+        table = np.zeros([len(labels) for labels in axes])
+        for part in (self, other):
+            table[np.ix_(*(positions(a, b) for a, b in zip(part._axes, axes, strict=True)))] += part.table
+        unknown = self.n_unknown + other.n_unknown
+        conditions, groups, classes = axes
+        columns = self.columns or other.columns
+        return Contingency(table, conditions, groups, classes, unknown, self.notion, self.soft, columns)
+
+    def _check_mergeable(self, other: Contingency) -> None:
+        """Refuse to add what does not measure the same thing."""
+        if (self.notion, self.soft) != (other.notion, other.soft):
+            raise FermiError(
+                f"Cannot merge {_kind(self)} with {_kind(other)}: both tables must measure the same thing."
+            )
+        if self.columns and other.columns and self.columns != other.columns:
+            raise FermiError(
+                f"Cannot merge groups of the columns {listed(self.columns)} with groups of {listed(other.columns)}: "
+                "both tables must have the same sensitive columns in the same order."
+            )
+        for name, a, b in zip(_AXES, self._axes, other._axes, strict=True):
+            if not same_kind(a, b):
+                raise FermiError(f"Cannot merge the {name} {listed(a)} with {listed(b)}: their types differ.")
+
+    @property
+    def _axes(self) -> tuple[tuple[Any, ...], ...]:
+        return self.conditions, self.groups, self.classes
+
+    def __radd__(self, other: object) -> Contingency:
+        return self if other == 0 else NotImplemented  # so that sum() works
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two tables hold the same weights under the same labels; their order does not matter."""
+        if not isinstance(other, Contingency):
+            return NotImplemented
+        if (self.notion, self.soft, self.n_unknown) != (other.notion, other.soft, other.n_unknown):
+            return False
+        if self.table.shape != other.table.shape:
+            return False
+        places = [positions(a, b) for a, b in zip(self._axes, other._axes, strict=True)]
+        return not any(-1 in place for place in places) and np.array_equal(self.table, other.table[np.ix_(*places)])
+
+    def __repr__(self) -> str:
+        return (
+            f"Contingency({_kind(self)}, {len(self.conditions)} conditions × {len(self.groups)} groups × "
+            f"{len(self.classes)} classes, weight {self.total:g}, unknown {self.n_unknown:g})"
+        )
+
+
+def _kind(contingency: Contingency) -> str:
+    return f"{'soft' if contingency.soft else 'hard'} {contingency.notion}"
+
+
+def _merged(a: tuple[Any, ...], b: tuple[Any, ...], order: Callable[[Iterable[Any]], list[Any]]) -> tuple[Any, ...]:
+    """All labels of both, in the order of the one that has them all, else in the order that all rows would have."""
+    if {*a} >= {*b}:
+        return a
+    return b if {*b} >= {*a} else tuple(order([*a, *b]))
+
+
+def _by_value(labels: Iterable[Any]) -> list[Any]:
+    return sorted(set(labels), key=sort_key)
+
+
+# The order that a table of all rows would have, per axis.
+_ORDERS: tuple[Callable[[Iterable[Any]], list[Any]], ...] = (_by_value, label_order, _by_value)
+
+
+def _labelled(
+    counts: Floats,
+    conditions: Codes,
+    columns: tuple[str | None, ...],
+    groups: Codes,
+    prediction: Prediction,
+    notion: Notion,
+    n_unknown: float,
+) -> Contingency:
+    """Drop what never occurred, name the axes, put the groups into their order."""
+    by_group = counts.sum(axis=(0, 2))
+    occurs = np.flatnonzero(by_group[1:] > 0)
+    labels, places = arrange(groups, occurs.tolist())
+    table = np.zeros((len(labels), len(conditions.values_of), counts.shape[2]))
+    # Two values with the same label, such as 1 and "1", are one group: add, do not assign.
+    np.add.at(table, np.array(places, dtype=np.intp), counts[1:, 1 + occurs].swapaxes(0, 1))
+    table, classes = prediction.name_classes(table.swapaxes(0, 1), counts.sum(axis=(0, 1)) > 0)
+    title = notion.describe(conditions.values_of)
+    soft = not isinstance(prediction.source, Codes)
+    return Contingency(table, conditions.values_of, labels, classes, n_unknown, title, soft, columns)
+
+
+def _read_table(table: ArrayLike) -> Floats:
+    """Conditions × groups × classes, read-only."""
+    try:
+        cells = np.array(np.ma.filled(table, np.nan), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise bad_argument("table", "is not an array of numbers", "conditions × groups × classes") from None
+    cells = cells[None] if cells.ndim == 2 else cells
+    if cells.ndim != 3:
+        raise bad_argument("table", f"has {cells.ndim} dimensions", "conditions × groups × classes")
+    if not (np.isfinite(cells).all() and (cells >= 0).all()):
+        raise bad_argument("table", "holds negative or non-finite weights", "weights of at least zero")
+    cells.flags.writeable = False
+    return cells

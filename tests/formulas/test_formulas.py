@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import torch
 from fermi.formulas import dependence
 from fermi.formulas.ermi import centred, dual_gradient, dual_value, ermi, optimal_dual
-
-from .strategies import tables
+from tests.strategies import tables
 
 Law = NDArray[np.float64]
 

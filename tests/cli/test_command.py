@@ -200,7 +200,7 @@ def test_a_benchmark_may_take_a_data_set_and_be_quick(
 def test_the_baselines_are_compared_and_one_that_fails_says_why(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bench = load(Path(__file__).parents[1] / "benchmarks" / "bench_baselines.py")
+    bench = load(Path(__file__).parents[2] / "benchmarks" / "bench_baselines.py")
     find = baselines.find
 
     class Failing(Unmitigated):

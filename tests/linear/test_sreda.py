@@ -18,7 +18,7 @@ from fermi.linear.solvers import anchor as anchors
 from fermi.linear.solvers import lbfgs, sreda
 from fermi.linear.solvers.anchor import Anchor, Point
 from fermi.linear.solvers.contract import Solution
-from tests.test_solvers import adult, problem, rows
+from tests.linear.test_solvers import adult, problem, rows
 
 NOTIONS = ["demographic_parity", "equalized_odds", "equal_opportunity"]
 

@@ -19,8 +19,7 @@ import fermi
 from fermi import Contingency, bounds, optimal_dual
 from fermi.formulas.ermi import dual_value
 from fermi.measures import MEASURES
-
-from .strategies import contingencies
+from tests.strategies import contingencies
 
 ORDER_FREE = [name for name in MEASURES if name != "pearson_correlation"]
 ARGUMENTS: dict[str, dict[str, float]] = {"lq_violation": {"q": 2}}

@@ -20,7 +20,7 @@ from fermi.records import AuditRecord, Estimate, ReportRecord
 from fermi.report import _bundle, render, write
 from fermi.report._encode import by_strength, fitted_json, page_json
 from fermi.report._page import inert
-from tests.report_samples import audit_of, report
+from tests.report.samples import audit_of, report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser is driven with playwright")
 Page = Any  # playwright may be absent

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from torch import nn
 
 import fermi
+import torch
 from fermi.fitting.objective import FairObjective, Term
 from fermi.notions import as_notion
 from fermi.torch import FermiRegularizer
+from torch import nn
 
 NOTIONS = ["demographic_parity", "equalized_odds", "equal_opportunity"]
 

@@ -12,7 +12,7 @@ import fermi
 from fermi.cli.bench import load
 from fermi.linear.solvers._loop import Loop
 
-BENCH = load(Path(__file__).parents[1] / "benchmarks" / "bench_convergence.py")
+BENCH = load(Path(__file__).parents[2] / "benchmarks" / "bench_convergence.py")
 BATCH = 4
 
 

@@ -12,16 +12,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fermi
+import torch
 from fermi import ConditionalParity, Contingency, EqualOpportunity, FermiError
 from fermi.compiled.parallel import _PARTS, _WORTH_THREADS
 from fermi.inputs.groups import label_order
-
-from .strategies import Rows, rows
+from tests.strategies import Rows, rows
 
 NOTIONS: list[Any] = ["demographic_parity", "equalized_odds", EqualOpportunity({0}), EqualOpportunity([0, 2])]
 

@@ -162,7 +162,7 @@ def test_rows_with_an_unknown_group_are_left_out_where_a_method_cannot_use_them(
 
 
 def test_the_page_says_what_the_methods_say() -> None:
-    page = Path(__file__).parents[1] / "docs" / "baselines.md"
+    page = Path(__file__).parents[2] / "docs" / "baselines.md"
     text = page.read_text(encoding="utf-8")
     assert text == updated(text), "run: python -m fermi.baselines docs/baselines.md"
     assert "| `mary` | Fairness-aware learning for continuous attributes and treatments (Mary, Calauz" in text

@@ -19,6 +19,7 @@ from fermi import FermiClassifier, theory
 from fermi.fitting.objective import FairObjective, Term
 from fermi.formulas import theory as formula
 from fermi.formulas.ermi import dual_gradient, optimal_dual
+from fermi.inputs.cells import Cells
 from fermi.linear import constants
 from fermi.linear.design import Design
 from fermi.linear.solvers.step_sizes import untuned
@@ -44,7 +45,7 @@ class Saddle:
         z = as_notion(notion).conditions(y, N)
         self.shapes = [(len(z.values_of), k) for k in groups]
         self.codes = [self.rng.integers(-1 if weighted else 0, k, N) for k in groups]
-        terms = [Term.from_codes(z.dense(), s, c, weight) for s, c in zip(self.codes, self.shapes, strict=True)]
+        terms = [Term.of(Cells.of(z.dense(), s, c, weight)) for s, c in zip(self.codes, self.shapes, strict=True)]
         self.objective = FairObjective(y, weight, tuple(terms), lam)
         if size is None:
             self.design = Design.of(X, weight, intercept=True, n_classes=classes)
@@ -291,7 +292,7 @@ def test_a_heavy_row_multiplies_the_variance() -> None:
     weight = np.ones(N)
     weight[0] = 10 * N
     weight /= weight.sum()
-    term = Term.from_codes(np.zeros(N, dtype=np.int64), p.codes[0], p.shapes[0], weight)
+    term = Term.of(Cells.of(np.zeros(N, dtype=np.int64), p.codes[0], p.shapes[0], weight))
     p.objective = FairObjective(p.objective.target, weight, (term,), 1.0)
     theta, zero = np.zeros(p.design.shape), (np.zeros((1, 2, 3)),)
     F = p.probabilities(theta)

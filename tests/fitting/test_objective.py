@@ -12,6 +12,7 @@ import fermi
 from fermi import Contingency
 from fermi.fitting.objective import FairObjective, Term
 from fermi.formulas.ermi import class_costs, tilt
+from fermi.inputs.cells import Cells
 from fermi.notions import as_notion
 
 Floats = NDArray[np.float64]
@@ -32,7 +33,7 @@ class Problem:
         self.Z = len(conditions.values_of)
         self.groups = [rng.integers(-1, GROUPS, N) for _ in range(terms)]
         self.logits: Floats = rng.standard_normal((N, CLASSES))
-        self.terms = tuple(Term.from_codes(self.z, s, (self.Z, GROUPS), self.weight) for s in self.groups)
+        self.terms = tuple(Term.of(Cells.of(self.z, s, (self.Z, GROUPS), self.weight)) for s in self.groups)
         self.duals = tuple(rng.standard_normal((self.Z, GROUPS, CLASSES)) for _ in range(terms))
         self.lam = 2.5
         self.objective = FairObjective(self.y, self.weight / self.weight.sum(), self.terms, self.lam)
@@ -133,11 +134,11 @@ def test_integer_weights_equal_repeated_rows() -> None:
     p = Problem("equalized_odds")
     counts = np.random.default_rng(2).integers(0, 4, N)
     weighted = FairObjective(
-        p.y, counts / counts.sum(), (Term.from_codes(p.z, p.groups[0], (p.Z, GROUPS), counts.astype(float)),), 1.5
+        p.y, counts / counts.sum(), (Term.of(Cells.of(p.z, p.groups[0], (p.Z, GROUPS), counts.astype(float))),), 1.5
     )
     rows = np.repeat(np.arange(N), counts)
     ones = np.ones(len(rows))
-    term = Term.from_codes(p.z[rows], p.groups[0][rows], (p.Z, GROUPS), ones)
+    term = Term.of(Cells.of(p.z[rows], p.groups[0][rows], (p.Z, GROUPS), ones))
     repeated = FairObjective(p.y[rows], ones / len(rows), (term,), 1.5)
     assert weighted.evaluate(p.logits) == pytest.approx(repeated.evaluate(p.logits[rows]), rel=1e-12)
 
@@ -159,4 +160,4 @@ def test_large_logits_do_not_overflow() -> None:
 
 def test_no_row_that_counts_is_refused() -> None:
     with pytest.raises(fermi.FermiError, match="`sensitive_features` is unknown wherever the notion looks"):
-        Term.from_codes(np.array([0, -1]), np.array([-1, 0]), (1, 1), np.ones(2))
+        Term.of(Cells.of(np.array([0, -1]), np.array([-1, 0]), (1, 1), np.ones(2)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from sklearn.linear_model import LogisticRegression
 import fermi
 from fermi.compiled.permutation import shuffled
 from fermi.fitting.objective import FairObjective, Term
-from fermi.formulas.ermi import class_costs, tilt
+from fermi.inputs.cells import Cells
 from fermi.linear.design import Design
 from fermi.linear.solvers import lbfgs, sgda
 from fermi.linear.solvers._loop import Loop
 from fermi.linear.solvers.contract import Solution
+from fermi.linear.solvers.reference import descend_ascend
 from fermi.notions import as_notion
 
 
@@ -29,7 +31,7 @@ def problem(
     weight = np.full(n, 1.0 / n)
     conditions = as_notion(notion).conditions(y, n)
     shape = (len(conditions.values_of), int(s.max()) + 1)
-    term = Term.from_codes(conditions.dense(), s, shape, np.ones(n))
+    term = Term.of(Cells.of(conditions.dense(), s, shape, np.ones(n)))
     return Design.of(X, weight, intercept=intercept, n_classes=classes), FairObjective(y, weight, (term,), lam)
 
 
@@ -136,42 +138,6 @@ def test_adult_converges(adult_home: Path, notion: str, lam: float) -> None:
     assert len(history) < 200
 
 
-def literal_sgda(
-    X: Any, y: Any, term: Term, order: Any, batch: int, sizes: sgda.Steps, lam: float, l2: float, design: Design
-) -> tuple[Any, Any, Any]:
-    """Algorithm 1 as the paper writes it, on dense matrices and with no bookkeeping: a slow and obvious truth."""
-    n, m, r = len(y), design.n_classes, design.n_logits
-    a, b = np.zeros((r, X.shape[1])), np.zeros(r)
-    Z, k = term.prior.shape
-    W = np.zeros((Z, k, m))
-    counted = (term.cells >= 0).mean()
-    steps = -(-n // batch)
-    eta, eta_w = sizes.eta(np.arange(1, steps + 1)), sizes.eta_w(np.arange(1, steps + 1))
-    for step in range(steps):
-        rows = order[step * batch : (step + 1) * batch]
-        centred = X[rows] - design.centre
-        margin = centred @ a.T + b
-        logits = np.column_stack([np.zeros(len(rows)), margin]) if r == 1 else margin
-        F = np.exp(logits - logits.max(axis=1, keepdims=True))
-        F /= F.sum(axis=1, keepdims=True)
-        G = F - np.eye(m)[y[rows]]
-        ascent = np.zeros_like(W)
-        for u, i in enumerate(rows):
-            if term.cells[i] >= 0:
-                z, s = divmod(int(term.cells[i]), k)
-                G[u] += lam * tilt(F[u][None], class_costs(W[z], term.prior[z])[s][None])[0] / counted
-                ascent[z] -= 2.0 * W[z] * F[u]
-                ascent[z, s] += 2.0 * F[u] / np.sqrt(term.prior[z, s])
-        W = W + eta_w[step] * lam * ascent / (len(rows) * counted)
-        G = G[:, 1:] if r == 1 else G
-        penalty = eta[step] * l2 / design.scale**2
-        a = (a * (1.0 - penalty) if penalty.max() < 0.01 else a / (1.0 + penalty)) - eta[step] * G.T @ centred / len(
-            rows
-        ) / design.scale**2
-        b = b - eta[step] * G.mean(axis=0)
-    return a, b, W
-
-
 def run(design: Design, objective: FairObjective, **options: Any) -> tuple[Solution, list[sgda.Record]]:
     """sgda with automatic steps and the defaults that most tests want."""
     history: list[sgda.Record] = []
@@ -198,10 +164,16 @@ def test_the_fast_loop_is_algorithm_1(classes: int, notion: str, batch: int, kin
     l2 = 0.0 if kind == "sparse" and batch > 1 else 1e-2
     found, _ = run(design, objective, l2=l2, batch=batch, epochs=1, steps=steps, seed=5)
     order = np.arange(len(y)) if batch == len(y) else shuffled(len(y), np.random.default_rng(5))
-    a, b, expected = literal_sgda(X.astype(np.float64), y, objective.terms[0], order, batch, steps, 3.0, l2, design)
-    weights, shift = design.coefficients(found.theta)
+    batches = np.split(order, np.arange(batch, len(y), batch))
+    sizes = [sizes_of(np.arange(1, 1 + len(batches))) for sizes_of in (steps.eta, steps.eta_w)]
+    Z, k = objective.terms[0].prior.shape
+    theta, (expected,) = descend_ascend(
+        replace(design, X=X.astype(np.float64)), objective, np.zeros(design.shape), [np.zeros((Z, k, classes))],
+        batches, *sizes, l2,
+    )  # fmt: skip
+    (weights, shift), (a, b) = design.coefficients(found.theta), design.coefficients(theta)
     assert weights == pytest.approx(a, rel=1e-8, abs=1e-10)
-    assert shift == pytest.approx(b - a @ design.centre, rel=1e-8, abs=1e-7)
+    assert shift == pytest.approx(b, rel=1e-8, abs=1e-7)
     assert pytest.approx(expected, rel=1e-8, abs=1e-8) == found.duals[0]
 
 
@@ -212,7 +184,7 @@ def test_sgda_lands_near_the_exact_optimum(classes: int, terms: int) -> None:
     for matrix in (X, csr_matrix(np.where(np.median(X, axis=0) < X, X - 3.0, 0.0))):
         design, objective = problem(matrix, y, s, lam=2.0)
         if terms == 2:
-            other = Term.from_codes(np.zeros(len(y), dtype=np.int64), s % 2, (1, 2), np.ones(len(y)))
+            other = Term.of(Cells.of(np.zeros(len(y), dtype=np.int64), s % 2, (1, 2), np.ones(len(y))))
             objective = FairObjective(objective.target, objective.weight, (*objective.terms, other), 2.0)
         exact, _ = fit(design, objective, tol=1e-5)
         best = objective.evaluate(design.logits(exact)).objective + design.penalty(exact, 1e-3)[0]
@@ -308,7 +280,7 @@ def test_class_weights_change_the_loss_and_not_the_groups(classes: int, batch: i
     rng = np.random.default_rng(0)
     sample, by_class = rng.random(150), np.array([1.0, 4.0, 0.3])[y]
     design, plain = problem(X, y, s, lam=3.0)
-    terms = tuple(Term.from_codes(np.zeros(150, dtype=np.int64), g, (1, 3), sample) for g in (s, rng.permutation(s)))
+    terms = tuple(Term.of(Cells.of(np.zeros(150, dtype=np.int64), g, (1, 3), sample)) for g in (s, rng.permutation(s)))
     objective = FairObjective(y, sample * by_class / (sample * by_class).sum(), terms, 3.0)
     theta = 0.1 * rng.standard_normal(design.shape)
     W = objective.optimal_duals(design.logits(theta))

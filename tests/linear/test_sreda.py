@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 import fermi
 from fermi.fitting.objective import FairObjective, Term
 from fermi.formulas.ermi import class_costs, tilt
+from fermi.inputs.cells import Cells
 from fermi.linear.design import Design
 from fermi.linear.solvers import anchor as anchors
 from fermi.linear.solvers import lbfgs, sreda
@@ -41,7 +42,7 @@ def run(design: Design, objective: FairObjective, **options: Any) -> tuple[Solut
 
 
 def two_terms(objective: FairObjective, s: Any) -> FairObjective:
-    other = Term.from_codes(np.zeros(len(s), dtype=np.int64), s % 2, (1, 2), np.ones(len(s)))
+    other = Term.of(Cells.of(np.zeros(len(s), dtype=np.int64), s % 2, (1, 2), np.ones(len(s))))
     return replace(objective, terms=(*objective.terms, other))
 
 
@@ -53,8 +54,8 @@ def tiny(classes: int, lam: float = 3.0) -> tuple[Design, FairObjective]:
     weight = np.random.default_rng(1).random(60)
     codes = np.where(s >= 0, y % 2, -1)
     terms = (
-        Term.from_codes(codes, s, (2, 3), weight),
-        Term.from_codes(np.zeros(60, dtype=np.int64), np.where(s >= 0, s % 2, -1), (1, 2), weight),
+        Term.of(Cells.of(codes, s, (2, 3), weight)),
+        Term.of(Cells.of(np.zeros(60, dtype=np.int64), np.where(s >= 0, s % 2, -1), (1, 2), weight)),
     )
     design = Design.of(X, weight / weight.sum(), intercept=True, n_classes=classes)
     return design, FairObjective(y, weight / weight.sum(), terms, lam)

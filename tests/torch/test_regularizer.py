@@ -15,6 +15,7 @@ import pytest
 import fermi
 import torch
 from fermi.fitting.objective import FairObjective, Term
+from fermi.inputs.cells import Cells
 from fermi.notions import as_notion
 from fermi.torch import FermiRegularizer
 from torch import nn
@@ -34,7 +35,7 @@ def test_value_and_gradients_are_those_of_the_linear_solvers(notion: str) -> Non
     with torch.no_grad():
         reg.W.copy_(torch.randn(reg.W.shape, generator=torch.Generator().manual_seed(0)))
     conditions = as_notion(notion).conditions(y, len(y))
-    term = Term.from_codes(conditions.dense(), s, (len(conditions.values_of), 4), np.ones(len(y)))
+    term = Term.of(Cells.of(conditions.dense(), s, (len(conditions.values_of), 4), np.ones(len(y))))
     assert reg.group_prior.numpy() == pytest.approx(term.prior, rel=1e-6)
     assert float(reg.known) == pytest.approx((term.cells >= 0).mean())
     reg.double().group_prior.copy_(torch.tensor(term.prior))

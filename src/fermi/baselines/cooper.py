@@ -15,13 +15,13 @@ from itertools import islice
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-
 from fermi._optional import require
 from fermi._typing import Ints
 from fermi.baselines.common.networks import Penalty, TorchBaseline, group_means
 from fermi.baselines.common.protocol import Capabilities, Rows
+from fermi.torch.cells import BatchCells
 from fermi.torch.feed import predict_logits
+from torch import Tensor, nn
 
 _DUAL_RATE = 0.1
 
@@ -67,9 +67,10 @@ class LargestGap(Penalty):
 
     def gaps(self, logits: Tensor, s: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         """Every gap, condition · group × class, and which groups are there next to another."""
-        rows = ((s >= 0) & (z >= 0)).nonzero()[:, 0]
-        F, s, z = logits[rows].softmax(1), s[rows], z[rows]
-        rates, counts = group_means(F, z * self.n_groups + s, self.n_conditions * self.n_groups)
+        cells = BatchCells.of(z, s, self.n_groups)
+        rows = cells.counted.nonzero()[:, 0]
+        F, z = logits[rows].softmax(1), z[rows]
+        rates, counts = group_means(F, cells.cell[rows], self.n_conditions * self.n_groups)
         overall, totals = group_means(F, z, self.n_conditions)
         seen = ((counts > 0) & (counts < totals.repeat_interleave(self.n_groups)))[:, None]
         return torch.where(seen, rates - overall.repeat_interleave(self.n_groups, 0), 0.0), seen

@@ -36,8 +36,13 @@ def pair_codes(left: Ints, first_left: int, right: Ints, first_right: int, width
         out[i] = -1 if a < 0 or b < 0 else a * width + b
 
 
-# Below, z and s are the condition and the group of each row, and the row of the table is (z - z0) · width + s - s0.
-# A z of length one stands for all rows.
+# Below, z and s are the condition and the group of each row. A z of length one stands for all rows: its step is 0.
+
+
+@compiled
+def cell_of(z: Ints, z0: int, width: int, s: Ints, s0: int, i: int, step: int) -> int:
+    """The row of a table, (condition, group) numbered through, that row i of the data is counted in."""
+    return (z[i * step] - z0) * width + s[i] - s0
 
 
 @compiled
@@ -45,7 +50,7 @@ def count_labels(z: Ints, z0: int, width: int, s: Ints, s0: int, labels: Ints, f
     """table[row, label] += 1, in integers: a float sum would wait for itself on a busy cell."""
     step = 1 if z.shape[0] > 1 else 0
     for i in range(s.shape[0]):
-        table[(z[i * step] - z0) * width + s[i] - s0, labels[i] - first_label] += 1
+        table[cell_of(z, z0, width, s, s0, i, step), labels[i] - first_label] += 1
 
 
 @compiled
@@ -55,7 +60,7 @@ def weigh_labels(
     """table[row, label] += weight."""
     step = 1 if z.shape[0] > 1 else 0
     for i in range(s.shape[0]):
-        table[(z[i * step] - z0) * width + s[i] - s0, labels[i] - first_label] += weight[i]
+        table[cell_of(z, z0, width, s, s0, i, step), labels[i] - first_label] += weight[i]
 
 
 @compiled
@@ -70,7 +75,7 @@ def add_probabilities(
     weight_step = 1 if weight.shape[0] > 1 else 0
     for i in range(F.shape[0]):
         w = weight[i * weight_step]
-        row = (z[i * step] - z0) * width + s[i] - s0
+        row = cell_of(z, z0, width, s, s0, i, step)
         total = 0.0
         smallest = 0.0
         for j in range(F.shape[1]):
@@ -85,12 +90,22 @@ def add_probabilities(
 
 
 @compiled
+def add_by_cell(cells: Ints, values: Floats, weight: Floats, table: Floats) -> None:
+    """table[cell] += weight · values, for the rows that have a cell."""
+    for i in range(values.shape[0]):
+        c = cells[i]
+        if c >= 0:
+            for j in range(values.shape[1]):
+                table[c, j] += weight[i] * values[i, j]
+
+
+@compiled
 def add_products(z: Ints, z0: int, width: int, s: Ints, s0: int, F: Floats, weight: Floats, table: Floats) -> None:
     """table[row] += weight · F Fᵀ. A weight of length one stands for all rows."""
     step = 1 if z.shape[0] > 1 else 0
     weight_step = 1 if weight.shape[0] > 1 else 0
     for i in range(F.shape[0]):
-        row = (z[i * step] - z0) * width + s[i] - s0
+        row = cell_of(z, z0, width, s, s0, i, step)
         for j in range(F.shape[1]):
             f = weight[i * weight_step] * F[i, j]
             for h in range(F.shape[1]):

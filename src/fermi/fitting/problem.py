@@ -12,6 +12,7 @@ from fermi._typing import Floats, Ints
 from fermi.errors import bad_argument, listed
 from fermi.fitting.objective import FairObjective, Term
 from fermi.inputs.arguments import number
+from fermi.inputs.cells import Cells
 from fermi.inputs.columns import check_rows, read_columns, row_index
 from fermi.inputs.groups import ARGUMENT, GroupEncoder
 from fermi.inputs.predictions import read_weight
@@ -111,11 +112,13 @@ class Problem:
 
     def objective(self, lam: float) -> FairObjective:
         """Loss + λ Σ ERMI over these rows."""
-        terms = tuple(
-            Term.from_codes(self.conditions, a.codes, (self.n_conditions, len(a.labels)), self.weight)
-            for a in self.attributes
+        return FairObjective(self.target, self.loss_weight, tuple(Term.of(cells) for cells in self.cells()), lam)
+
+    def cells(self) -> tuple[Cells, ...]:
+        """The cells of the rows, for each attribute."""
+        return tuple(
+            Cells.of(self.conditions, a.codes, (self.n_conditions, len(a.labels)), self.weight) for a in self.attributes
         )
-        return FairObjective(self.target, self.loss_weight, terms, lam)
 
     def take(self, rows: Ints | slice) -> Problem:
         """Some of the rows."""

@@ -11,9 +11,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-
-from fermi._typing import Floats, Ints
+from fermi._typing import Ints
 from fermi.fitting.problem import Problem
 from fermi.formulas.gaps import parity_difference, standard_error
 
@@ -127,22 +125,8 @@ def _refined(tried: Callable[[float], Trial], outside: Trial, inside: Trial, bou
 
 def violation(problem: Problem, predicted: Ints) -> Violation:
     """The hard parity difference of predicted class codes; of several attributes, the largest."""
-    tables = hard_tables(problem, predicted)
-    return max(Violation(parity_difference(table), standard_error(table, sq)) for table, sq in tables)
-
-
-def hard_tables(problem: Problem, predicted: Ints) -> list[tuple[Floats, Floats]]:
-    """The weight of each (condition, group, predicted class), and the squared weights; a pair for every attribute."""
     found = []
-    for labels, codes in problem.attributes:
-        shape = (problem.n_conditions, len(labels), problem.n_classes)
-        counted = (codes >= 0) & (problem.conditions >= 0)
-        cells = np.ravel_multi_index((problem.conditions[counted], codes[counted], predicted[counted]), shape)
-        weight = problem.weight[counted]
-        found.append((_totals(cells, weight, shape), _totals(cells, weight**2, shape)))
-    return found
-
-
-def _totals(cells: Ints, weight: Floats, shape: tuple[int, ...]) -> Floats:
-    totals: Floats = np.bincount(cells, weights=weight, minlength=math.prod(shape)).astype(np.float64)
-    return totals.reshape(shape)
+    for cells in problem.cells():
+        table, squares = (count(predicted, problem.n_classes) for count in (cells.hard, cells.hard_squares))
+        found.append(Violation(parity_difference(table), standard_error(table, squares)))
+    return max(found)

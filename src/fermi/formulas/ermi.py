@@ -47,9 +47,13 @@ def dual_value(W: Any, P: Any) -> Any:
     return 2.0 * (W * P / nonzero(p_s)[:, None] ** 0.5).sum() - (W * W * p_y[None, :]).sum() - 1.0
 
 
-def dual_gradient(W: Any, P: Any) -> Any:
-    """∇_W Ψ = 2 P_s^{-1/2} P − 2 W P_ŷ, zero at W* (Algorithm 1, ascent step)."""
-    p_s, p_y = P.sum(1), P.sum(0)
+def dual_gradient(W: Any, P: Any, p: Any = None) -> Any:
+    """∇_W Ψ = 2 P_s^{-1/2} P − 2 W P_ŷ, zero at W* (Algorithm 1, ascent step).
+
+    `p` is the prior of S, by default that of P. For the P of a batch it must be that of all rows, lest the gradient be
+    biased.
+    """
+    p_s, p_y = P.sum(1) if p is None else p, P.sum(0)
     return 2.0 * (P / nonzero(p_s)[:, None] ** 0.5 - W * p_y[None, :])
 
 

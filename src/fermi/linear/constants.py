@@ -153,9 +153,7 @@ def _mean(square: Floats, objective: FairObjective) -> float:
     """The mean of ‖x‖² over all rows, or over those of a group under a condition where that is more."""
     means = [float(objective.weight @ square)]
     for term in objective.terms:
-        counted = term.cells >= 0
-        weight = np.bincount(term.cells[counted], weights=term.share[counted])
-        total = np.bincount(term.cells[counted], weights=(term.share * square)[counted])
+        weight, total = term.rows.totals(), term.rows.weighed(term.share * square).totals()
         means.append(float((total[weight > 0] / weight[weight > 0]).max()))
     return max(means)
 

@@ -22,6 +22,7 @@ from fermi.fitting.objective import FairObjective, Term
 from fermi.fitting.pace import RECENT
 from fermi.fitting.problem import Attribute, Problem
 from fermi.formulas.ermi import nonzero
+from fermi.inputs.cells import Cells
 from fermi.inputs.encode import sort_key
 from fermi.inputs.groups import label_order, positions
 from fermi.linear.design import Design
@@ -70,16 +71,19 @@ class Groups:
             old, self.prior = self.prior, self.table / nonzero(self.table.sum(axis=1, keepdims=True))
             self.W = self.W * np.sqrt(old / nonzero(self.prior))[:, :, None]
 
+    def cells(self, problem: Problem, codes: Ints) -> Cells:
+        """The cells of some rows, whose groups have these codes."""
+        return Cells.of(problem.conditions, codes, self.prior.shape, problem.weight)
+
     def term(self, problem: Problem, codes: Ints, rows: int) -> Term:
         """The term of some rows, with the prior in use; a group that has none yet counts from the next renewal on."""
-        k = self.prior.shape[1]
-        counted = (problem.conditions >= 0) & (codes >= 0)
-        cells = np.where(counted, problem.conditions * k + codes, -1)
-        cells[counted & (np.append(self.prior.ravel(), 0.0)[cells] == 0.0)] = -1
+        cells = self.cells(problem, codes)
+        has_prior = np.append(self.prior.ravel() > 0.0, False)  # the last for rows that have no cell
+        index = np.where(has_prior[cells.index], cells.index, -1)
         total = self.used.sum()
         factor = min(rows / nonzero(total), _RAREST)
-        share = np.where(cells >= 0, problem.weight, 0.0) * (factor / len(codes))
-        return Term(cells, share, self.used.sum(axis=1) / nonzero(total), self.prior)
+        share = np.where(index >= 0, problem.weight, 0.0) * (factor / len(codes))
+        return Term(Cells(index, cells.shape, share), self.used.sum(axis=1) / nonzero(total), self.prior)
 
 
 def kind_of(settings: Settings) -> str:
@@ -142,10 +146,7 @@ class Online:
         self.loss_weight += float(part.weight @ part.class_weight[part.target])
         self.rows += len(part.target)
         for groups, attribute in zip(self.groups, part.attributes, strict=True):
-            counted = (part.conditions >= 0) & (attribute.codes >= 0)
-            cells = (part.conditions * len(groups.labels) + attribute.codes)[counted]
-            seen = np.bincount(cells, weights=part.weight[counted], minlength=groups.table.size)
-            groups.table = groups.table + seen.reshape(groups.table.shape)
+            groups.table = groups.table + groups.cells(part, attribute.codes).totals()
 
     def _renew(self, settings: Settings) -> None:
         """Use what the rows so far say about the features and the groups."""

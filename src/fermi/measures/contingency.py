@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from fermi._typing import Floats
 from fermi.errors import FermiError, bad_argument, listed
+from fermi.inputs.cells import count, n_cells
 from fermi.inputs.codes import Codes
 from fermi.inputs.columns import as_frame, check_rows, read_column, read_columns, read_labels
-from fermi.inputs.counting import count, n_cells
 from fermi.inputs.encode import same_kind, sort_key
 from fermi.inputs.groups import ARGUMENT, arrange, group_codes, label_order, positions
 from fermi.inputs.predictions import Prediction, read_prediction, read_weight

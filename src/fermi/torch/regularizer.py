@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
-import torch
-from torch import Tensor, nn
 from torch.distributed.algorithms.join import Join
 
+import torch
 from fermi.errors import bad_argument
 from fermi.formulas.ermi import nonzero
 from fermi.inputs.arguments import number, whole
@@ -29,7 +28,9 @@ from fermi.torch._inputs import (
     unpacked,
 )
 from fermi.torch._ranks import Joining, add_over_ranks, average_over_ranks
-from fermi.torch._saddle import Cells, saddle
+from fermi.torch._saddle import saddle
+from fermi.torch.cells import BatchCells
+from torch import Tensor, nn
 
 
 class FermiRegularizer(Joining, nn.Module):
@@ -193,12 +194,12 @@ class FermiRegularizer(Joining, nn.Module):
         if self.over_ranks:
             average_over_ranks(self.W)
 
-    def _cells(self, sensitive: Tensor, target: Tensor | None) -> Cells:
+    def _cells(self, sensitive: Tensor, target: Tensor | None) -> BatchCells:
         """Where each row belongs."""
         sensitive = as_codes("sensitive", sensitive)
         self._check_codes("sensitive", sensitive, self.n_groups)
         if not self.needs_target:
-            return Cells.of(None, sensitive, self.n_groups)
+            return BatchCells.of(None, sensitive, self.n_groups)
         if target is None:
             raise bad_argument("target", f"is missing, and {self.notion!r} conditions on it", "one code per row")
         target = as_codes("target", target)
@@ -207,7 +208,7 @@ class FermiRegularizer(Joining, nn.Module):
         self._check_codes("target", target, len(self.condition_of))
         if not self.own_conditions:
             target = torch.where(target >= 0, self.condition_of.to(target.device)[target.clamp_min(0)], -1)
-        return Cells.of(target, sensitive, self.n_groups)
+        return BatchCells.of(target, sensitive, self.n_groups)
 
     def _looks_at(self, tensor: Tensor) -> bool:
         """Whether to check values: where that does not wait for a device, or if asked to."""
@@ -220,7 +221,7 @@ class FermiRegularizer(Joining, nn.Module):
             if low < -1 or high >= size:
                 raise bad_argument(name, f"holds codes from {low} to {high}", f"-1 (unknown) to {size - 1}")
 
-    def _check(self, logits: Tensor, cells: Cells, weight: Tensor | None) -> None:
+    def _check(self, logits: Tensor, cells: BatchCells, weight: Tensor | None) -> None:
         """What would be broadcast, an index out of range or a division by zero further on."""
         expected = (len(cells.cell), self.n_classes)
         if not isinstance(logits, Tensor) or logits.shape != expected:

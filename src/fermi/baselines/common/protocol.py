@@ -16,6 +16,7 @@ from fermi._typing import Floats, Ints
 from fermi.errors import bad_argument, listed
 from fermi.fitting.problem import Source, read_problem, take_rows
 from fermi.inputs.arguments import generator, number
+from fermi.inputs.cells import Cells
 from fermi.inputs.columns import check_rows, read_columns, row_index
 from fermi.inputs.features import read_features, read_target, unchanged_on_error
 from fermi.inputs.groups import GroupEncoder
@@ -94,8 +95,7 @@ class Rows:
     @property
     def cells(self) -> Ints:
         """The cell of each row, condition · n_groups + group, or -1 for rows that do not count."""
-        cells: Ints = np.where((self.s >= 0) & (self.z >= 0), self.z * self.n_groups + self.s, -1)
-        return cells
+        return Cells.of(self.z, self.s, (self.n_conditions, self.n_groups), np.ones(len(self.s))).index
 
 
 class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):

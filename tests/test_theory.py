@@ -24,6 +24,7 @@ from fermi.linear import constants
 from fermi.linear.design import Design
 from fermi.linear.solvers.step_sizes import untuned
 from fermi.notions import as_notion
+from tests.saddle import saddle_value
 
 Floats = NDArray[np.float64]
 Duals = tuple[Floats, ...]
@@ -175,7 +176,7 @@ def test_the_measured_row_gradients_average_to_that_of_the_objective(options: di
     def value(t: float) -> float:
         moved = theta + t * direction[0]
         duals = tuple(w + t * d for w, d in zip(W, direction[1], strict=True))
-        return p.objective.saddle_value(p.design.logits(moved), duals) + p.design.penalty(moved, p.l2)[0]
+        return saddle_value(p.objective, p.design.logits(moved), duals) + p.design.penalty(moved, p.l2)[0]
 
     slope = (value(step) - value(-step)) / (2 * step)
     assert p.gradient(theta, W) @ flat(*direction) == pytest.approx(slope, rel=1e-5, abs=1e-7)

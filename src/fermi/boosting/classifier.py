@@ -17,7 +17,7 @@ from fermi.fitting.estimator import FairEstimator
 from fermi.fitting.problem import Problem
 
 
-class FermiBoostingClassifier(FairEstimator):
+class FermiBoostingClassifier(FairEstimator[BoostingSettings, BoostingFit]):
     """Boosted trees whose predictions do not depend on a sensitive attribute.
 
     Minimises mean cross-entropy + `lam` × soft ERMI of the notion with stock LightGBM or XGBoost, for any number of
@@ -109,7 +109,7 @@ class FermiBoostingClassifier(FairEstimator):
     def _settings(self) -> BoostingSettings:
         return BoostingSettings.read(self)
 
-    def _features(self, X: Any, y: Any, settings: Any, *, reset: bool) -> tuple[Any, Any]:
+    def _features(self, X: Any, y: Any, settings: BoostingSettings, *, reset: bool) -> tuple[Any, Any]:
         return read_table(self, X, y, reset=reset)
 
     def _trainer(self, problem: Problem, settings: BoostingSettings) -> BoostingTrainer:

@@ -151,11 +151,6 @@ class FairObjective:
             term.add_gradient(F, W, self.lam, gradient)
         return gradient
 
-    def saddle_value(self, logits: Floats, duals: tuple[Floats, ...]) -> float:
-        """F(θ, W) of the min-max problem, for given W of each term."""
-        F, loss = self._predict(logits)
-        return loss + self.lam * sum(t.dual_value(W, t.laws(F)) for t, W in zip(self.terms, duals, strict=True))
-
     def optimal_duals(self, logits: Floats) -> tuple[Floats, ...]:
         """W*(θ) of each term."""
         F, _ = self._predict(logits)

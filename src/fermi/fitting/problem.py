@@ -13,8 +13,8 @@ from fermi.errors import bad_argument, listed
 from fermi.fitting.objective import FairObjective, Term
 from fermi.inputs.arguments import number
 from fermi.inputs.cells import Cells
-from fermi.inputs.columns import check_rows, read_columns, row_index
-from fermi.inputs.groups import ARGUMENT, GroupEncoder
+from fermi.inputs.columns import Column, check_rows, read_columns, row_index
+from fermi.inputs.groups import ARGUMENT, ordered_codes
 from fermi.inputs.predictions import read_weight
 from fermi.notions import Notion
 
@@ -26,23 +26,21 @@ class Attribute(NamedTuple):
     codes: Ints
 
     @classmethod
-    def read(cls, sensitive_features: Any, attributes: str, *, known: bool = True) -> tuple[Attribute, ...]:
+    def of(cls, columns: dict[str | None, Column], attributes: str, *, known: bool = True) -> tuple[Attribute, ...]:
         """One for the combinations of all columns, or one per column; some group must be `known` in each."""
-        if sensitive_features is None:
+        if not columns:
             return ()
-        columns = read_columns(sensitive_features, ARGUMENT)
         if attributes == "intersection" or len(columns) == 1:
             parts: list[Any] = [columns]
         else:
             parts = [{f"column {name}" if str(name).isdigit() else name: c} for name, c in columns.items()]
         found = []
         for part in parts:
-            encoder = GroupEncoder()
-            codes = encoder.fit_transform(part)
-            if known and not encoder.groups_:
+            codes = ordered_codes(part)
+            if known and not codes.values_of:
                 name = ARGUMENT if len(parts) == 1 else f"{ARGUMENT}[{next(iter(part))!r}]"
                 raise bad_argument(name, "is unknown in every row", "a known group in at least one")
-            found.append(cls(encoder.groups_, codes))
+            found.append(cls(tuple(codes.values_of), codes.dense()))
         return tuple(found)
 
 
@@ -198,7 +196,7 @@ def read_problem(
         conditions.dense(),
         class_weights(class_weight, classes, target, weight),
         tuple(conditions.values_of),
-        Attribute.read(sensitive, attributes, known=known),
+        Attribute.of(columns, attributes, known=known),
         tuple(columns),
     )
 

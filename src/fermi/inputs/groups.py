@@ -57,7 +57,7 @@ class GroupEncoder:
         columns = read_columns(sensitive_features, ARGUMENT)
         check_rows((ARGUMENT, column) for column in columns.values())
         self.columns_ = tuple(columns)
-        codes = _settled(group_codes(columns))
+        codes = ordered_codes(columns)
         self.groups_: tuple[str, ...] = tuple(codes.values_of)
         return codes.dense()
 
@@ -69,7 +69,7 @@ class GroupEncoder:
             raise FermiError("This GroupEncoder has learned no groups yet: call `fit` first.")
         columns = match_columns(read_columns(sensitive_features, ARGUMENT), self.columns_)
         check_rows((ARGUMENT, column) for column in columns.values())
-        codes = _settled(group_codes(columns))
+        codes = ordered_codes(columns)
         to = positions(codes.values_of, self.groups_)
         if unseen == "error" and -1 in to:
             raise bad_argument(
@@ -137,8 +137,9 @@ def arrange(codes: Codes, kept: Sequence[int]) -> tuple[list[str], list[int]]:
     return ordered, positions(labels, ordered)
 
 
-def _settled(codes: Codes) -> Codes:
-    """Codes whose labels all occur, once each and in order."""
+def ordered_codes(columns: dict[str | None, Column]) -> Codes:
+    """The group of each row; the labels in `values_of` all occur, once each and in order."""
+    codes = group_codes(columns)
     kept = codes.occurring()
     ordered, places = arrange(codes, kept.tolist())
     to = np.full(len(codes.values_of), -1)

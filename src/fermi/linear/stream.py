@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fermi._typing import Floats, Ints
-from fermi.errors import FermiError, bad_argument, listed
+from fermi.errors import DivergedError, bad_argument, listed
 from fermi.fitting.contract import Record
 from fermi.fitting.objective import FairObjective, Term
 from fermi.fitting.pace import RECENT
@@ -111,7 +111,7 @@ class Online:
     def learn(self, problem: Problem, settings: Settings) -> Record:
         """Pass over a chunk whose classes, conditions and groups are all known here."""
         began = time.perf_counter()
-        batch, n, at = settings.batch_size or 1, len(problem.target), 0
+        batch, n, at = settings.sgda.batch_size or 1, len(problem.target), 0
         while at < n:
             due = self.rows >= self.renewal
             size = min(batch if due else self.renewal - self.rows, n - at)
@@ -124,7 +124,7 @@ class Online:
             at += size
         found = self._measured(problem, settings)
         if not found["objective"] <= _EXPLODED * np.log(len(self.classes)):  # NaN too
-            raise FermiError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
+            raise DivergedError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
         return {"step": self.steps, "seconds": time.perf_counter() - began, **found}
 
     def _measured(self, problem: Problem, settings: Settings) -> Record:
@@ -169,7 +169,7 @@ class Online:
         design, objective = self._model(part, settings)
         n = len(part.target)
         batch = min(batch, n)
-        radius = np.inf if settings.radius is None else float(settings.radius)
+        radius = np.inf if settings.sgda.radius is None else float(settings.sgda.radius)
         loop = Loop(design, objective, l2=settings.l2, batch=batch, radius=radius, averaged=False)
         eta, eta_w = self._sizes(design, objective, settings, batch, -(-n // batch))
         state = loop.start(design.parameters(self.weights, self.shift), tuple(g.W for g in self.groups))
@@ -196,8 +196,8 @@ class Online:
         # eta_w moves W as a mean does that gives new rows the weight 2 λ eta_w.
         automatic_w = np.clip(RECENT * batch / (seen + batch), rate * fall, 0.5) / (2.0 * (settings.lam or 1.0))
         return (
-            sizes_of("eta_theta", settings.eta_theta, lambda step: automatic)(number),
-            sizes_of("eta_w", settings.eta_w, lambda step: automatic_w)(number),
+            sizes_of("eta_theta", settings.sgda.eta_theta, lambda step: automatic)(number),
+            sizes_of("eta_w", settings.sgda.eta_w, lambda step: automatic_w)(number),
         )
 
     def make_room(self, classes: Sequence[Any], conditions: Sequence[Any], labels: Sequence[Sequence[str]]) -> None:
@@ -258,8 +258,10 @@ class Online:
         )
 
     @classmethod
-    def after(cls, fit: Fit, design: Design, problem: Problem, classes: Sequence[Any], settings: Settings) -> Online:
-        """As if the rows of a fit had come in a stream."""
+    def after(cls, fit: Fit, problem: Problem, classes: Sequence[Any], settings: Settings) -> Online:
+        """A stream that goes on as if the rows of a fit had come in it."""
+        design = fit.design
+        assert design is not None
         model = cls(design.X.shape[1])
         model.kind, model.columns = kind_of(settings), problem.columns
         labels = [attribute.labels for attribute in problem.attributes]

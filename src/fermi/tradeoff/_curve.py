@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fermi._typing import Floats
 from fermi.errors import ConstantPredictionWarning, FermiError
-from fermi.fitting.smallest_lam import NEARLY
+from fermi.fitting.lam_search import NEARLY
 from fermi.inputs.arguments import number
 from fermi.records import PointRecord, ReportRecord
 from fermi.tradeoff._figures import Predicted

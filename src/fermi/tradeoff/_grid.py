@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fermi.errors import bad_argument
-from fermi.fitting.smallest_lam import FINE
+from fermi.fitting.lam_search import FINE
 from fermi.inputs.arguments import number
 from fermi.tradeoff._knob import Knob
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 import torch
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 from scipy.stats import norm
+from torch import Tensor, nn
 
 import fermi
-import torch
 from fermi import baselines
 from fermi.baselines.baharlouei import RenyiCorrelation
 from fermi.baselines.cho_kde import DensityGap
@@ -31,7 +32,6 @@ from fermi.baselines.reweighing import fairest_power
 from fermi.baselines.zhang import Adversary, Zhang
 from fermi.formulas.dependence import mutual_information
 from fermi.torch import models
-from torch import Tensor, nn
 
 TORCH = [name for name in baselines.available() if issubclass(baselines.find(name), TorchBaseline)]
 NOTIONS = ["demographic_parity", "equalized_odds", "equal_opportunity"]

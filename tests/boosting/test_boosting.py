@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+import torch
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
@@ -23,7 +24,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 import fermi
-import torch
 from fermi._typing import Floats
 from fermi.boosting import BoostingObjective, FermiBoostingClassifier, objective
 from fermi.boosting._run import Run

@@ -12,11 +12,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fermi
-import torch
 from fermi import ConditionalParity, Contingency, EqualOpportunity, FermiError
 from fermi.compiled.parallel import _PARTS, _WORTH_THREADS
 from fermi.inputs.groups import label_order

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from hypothesis import given
 
-import torch
 from fermi.formulas.ermi import centred, dual_gradient, dual_value, ermi, optimal_dual
 from tests.formulas.samples import Law, duals, laws
 

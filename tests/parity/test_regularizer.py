@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
 import fermi
-import torch
 from fermi.fitting.objective import FairObjective, Term
 from fermi.notions import as_notion
 from fermi.torch import FermiRegularizer
 from tests.torch.samples import NOTIONS, batch
-from torch import nn
 
 
 @pytest.mark.parametrize("notion", NOTIONS)

@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
+from torch import nn
 
 import fermi
-import torch
 from fermi.torch import FermiNet, models
 from fermi.torch.feed import Feed
-from torch import nn
 
 
 def table(n: int = 1500, m: int = 3, k: int = 3, seed: int = 0) -> tuple[Any, Any, Any]:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 import torch
+
 from tests.test_examples import load
 
 ray = pytest.importorskip("ray")

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from torch import nn
 
 import fermi
-import torch
 from fermi.torch import FermiRegularizer
 from tests.torch.samples import NOTIONS, batch
-from torch import nn
 
 
 def test_one_optimizer_makes_a_model_fair() -> None:

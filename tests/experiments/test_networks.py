@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-
 import torch
+
 from fermi.baselines.common.protocol import Rows
 from fermi.datasets import color_mnist
 from fermi.experiments.figures import fig6, fig7

@@ -14,7 +14,7 @@ from fermi.fitting.objective import FairObjective, Term
 from fermi.formulas.ermi import class_costs, tilt
 from fermi.inputs.cells import Cells
 from fermi.notions import as_notion
-from tests.saddle import saddle_value
+from tests.min_max import saddle_value
 
 Floats = NDArray[np.float64]
 NOTIONS: list[Any] = ["demographic_parity", "equalized_odds", fermi.EqualOpportunity({1, 2}), "conditional"]

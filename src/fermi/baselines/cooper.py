@@ -15,13 +15,14 @@ from itertools import islice
 from typing import Any
 
 import torch
+from torch import Tensor, nn
+
 from fermi._optional import require
 from fermi._typing import Ints
 from fermi.baselines.common.networks import Penalty, TorchBaseline, group_means
 from fermi.baselines.common.protocol import Capabilities, Rows
 from fermi.torch.cells import BatchCells
 from fermi.torch.feed import predict_logits
-from torch import Tensor, nn
 
 _DUAL_RATE = 0.1
 

@@ -42,7 +42,8 @@ def pair_codes(left: Ints, first_left: int, right: Ints, first_right: int, width
 @compiled
 def cell_of(z: Ints, z0: int, width: int, s: Ints, s0: int, i: int, step: int) -> int:
     """The row of a table, (condition, group) numbered through, that row i of the data is counted in."""
-    return (z[i * step] - z0) * width + s[i] - s0
+    cell: int = (z[i * step] - z0) * width + s[i] - s0
+    return cell
 
 
 @compiled

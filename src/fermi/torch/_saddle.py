@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import Tensor
+
 from fermi.formulas.ermi import nonzero, row_costs
 from fermi.torch.cells import BatchCells
-from torch import Tensor
 
 
 def saddle(F: Tensor, W: Tensor, prior: Tensor, cells: BatchCells, weight: Tensor | None = None) -> Tensor:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 import torch
+from torch import Tensor, nn
+
 from fermi._typing import Floats
 from fermi.compiled.permutation import shuffled
 from fermi.errors import DivergedError
@@ -24,7 +25,6 @@ from fermi.torch._options import NetSettings
 from fermi.torch._saved import SavedRun
 from fermi.torch.feed import Feed, first_logits, predict_logits
 from fermi.torch.regularizer import FermiRegularizer
-from torch import Tensor, nn
 
 _EXPLODED = 10.0  # times the loss at the start, or of a model that knows nothing
 _WAITING = 0.1  # of all steps, that θ waits for W at most

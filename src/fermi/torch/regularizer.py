@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
+import torch
+from torch import Tensor, nn
 from torch.distributed.algorithms.join import Join
 
-import torch
 from fermi.errors import bad_argument
 from fermi.formulas.ermi import nonzero
 from fermi.inputs.arguments import number, whole
@@ -30,7 +31,6 @@ from fermi.torch._inputs import (
 from fermi.torch._ranks import Joining, add_over_ranks, average_over_ranks
 from fermi.torch._saddle import saddle
 from fermi.torch.cells import BatchCells
-from torch import Tensor, nn
 
 
 class FermiRegularizer(Joining, nn.Module):

@@ -48,7 +48,7 @@ class LBFGS:
 
         with limited_threads(design.X):
             # Stop on the gradient alone: the default test on the decrease gives up early where λ is large.
-            limits = {"maxiter": left, "maxfun": 20 * left, "gtol": task.tol, "ftol": 0.0, "maxcor": 20}
+            limits: Any = {"maxiter": left, "maxfun": 20 * left, "gtol": task.tol, "ftol": 0.0, "maxcor": 20}
             result = minimize(
                 evaluate, start.theta.ravel(), jac=True, method="L-BFGS-B", callback=after_step, options=limits
             )

@@ -2,8 +2,8 @@
 
 `reference.py` is the algorithm to read. Here it runs over passes of shuffled rows until the gradient is small, and
 starts again with smaller steps where automatic ones diverge. ψ_i is weighted so that the mean over all rows is Ψ: a row
-that does not count contributes nothing, and the batch is divided by its size times the fraction of the data that counts,
-never by its own count. The steps themselves are in `_batches.py`.
+that does not count contributes nothing, and the batch is divided by its size times the fraction of the data that
+counts, never by its own count. The steps themselves are in `_batches.py`.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ from fermi.fitting.objective import FairObjective
 from fermi.formulas.ermi import nonzero
 from fermi.linear.constants import in_numbers
 from fermi.linear.design import Design
-from fermi.linear.solvers.anchor import Anchor, Point
 from fermi.linear.solvers._curvature import ROUNDS, largest_curvature, sample_size
+from fermi.linear.solvers.anchor import Anchor, Point
 from fermi.linear.solvers.contract import UNWATCHED, Solution, Start, Task, Watch
 from fermi.linear.solvers.history import record
 from fermi.linear.solvers.step_sizes import rows_per_step, untuned_passes
@@ -62,7 +62,9 @@ class StepMatrices:
     radius: float
 
     @classmethod
-    def of(cls, diagonal: Floats, J: Floats, penalty: Floats, ascent: tuple[Floats, ...], radius: float) -> StepMatrices:
+    def of(
+        cls, diagonal: Floats, J: Floats, penalty: Floats, ascent: tuple[Floats, ...], radius: float
+    ) -> StepMatrices:
         """H = diagonal + penalty + JᵀJ, inverted by the Woodbury identity; D⁻¹ of each term."""
         H = diagonal + penalty
         core: Floats = np.linalg.inv(np.eye(len(J)) + (J / H.ravel()) @ J.T).astype(np.float64)

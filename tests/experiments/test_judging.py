@@ -1,23 +1,15 @@
-"""Reproducing the paper: each cell is run once, knobs are chosen on validation rows, verdicts come from records."""
+"""Knobs are chosen on validation rows, methods compared run by run, verdicts come from records."""
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import fermi
-from fermi import baselines, experiments
-from fermi.cli import main
-from fermi.experiments import Figure, runner
 from fermi.experiments.figures import fig1, fig2, fig3, fig8, fig10, table1
 from fermi.experiments.figures._tradeoffs import damage, dominance, gains_over_naive
-from fermi.experiments.judging.claims import Claim, untestable, verdicts
 from fermi.experiments.judging.frontier import (
     OVERLAP,
     area,
@@ -28,190 +20,8 @@ from fermi.experiments.judging.frontier import (
     place_within,
     uncertain,
 )
-from fermi.experiments.judging.index import index
 from fermi.experiments.pages.curves import Panels, tables
-from fermi.experiments.runs import tabular
-from fermi.measures import parity_difference
-from fermi.measures.contingency import Contingency
-from fermi.torch.models import logistic
-
-CALLS: list[Any] = []
-
-
-def squares(version: int = 1, run: Any = None) -> Figure:
-    def record(cell: Any) -> Any:
-        CALLS.append(cell["x"])
-        return {"square": cell["x"] ** 2}
-
-    def draw(records: pd.DataFrame, canvas: Any) -> None:
-        canvas.subplots().plot(records["x"], records["square"])
-
-    def cells(quick: bool) -> Any:
-        return [{"x": x} for x in range(3 if quick else 5)]
-
-    return Figure("Squares", cells, run or record, lambda r: f"sum {r['square'].sum()}", draw, version)
-
-
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cells run in this process, so that they can be counted."""
-    CALLS.clear()
-
-    def run_all(name: str, cells: Any, journal: Any, workers: int) -> list[str]:
-        failed = []
-        for key, cell in cells.items():
-            _, found = runner._run_cell(name, key, cell)
-            if isinstance(found, str):
-                failed.append(found)
-            else:
-                journal.add(key, found)
-        return failed
-
-    monkeypatch.setattr(runner, "_run_all", run_all)
-
-
-def figure_is(monkeypatch: pytest.MonkeyPatch, figure: Figure) -> None:
-    monkeypatch.setattr(experiments, "find", lambda name: figure)
-    monkeypatch.setattr(experiments, "names", lambda: ["squares"])
-
-
-@pytest.mark.usefixtures("here")
-def test_finished_cells_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    figure_is(monkeypatch, squares())
-    (folder,) = experiments.reproduce("squares", output=tmp_path)
-    assert CALLS == [0, 1, 2, 3, 4]
-    assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
-    page = (folder / "summary.md").read_text()
-    assert page.startswith("# Squares\n\nA full run. `fermi reproduce squares`, 20")
-    assert "5 training runs of 0 s in all, 5 of them now" in page
-    assert "sum 30" in page
-    experiments.reproduce("squares", output=tmp_path)
-    assert CALLS == [0, 1, 2, 3, 4]
-    assert pd.read_csv(folder / "cells.csv")["square"].tolist() == [0, 1, 4, 9, 16]
-    journal = tmp_path / "cells.jsonl"
-    journal.write_text(journal.read_text()[:-20])  # the machine went down in the middle of a line
-    for _ in range(2):
-        experiments.reproduce("squares", output=tmp_path)
-        assert CALLS[5:] == [4]
-    (quick,) = experiments.reproduce("squares", quick=True, output=tmp_path)
-    assert "A quick run" in (quick / "summary.md").read_text()
-    assert "A full run" in (folder / "summary.md").read_text()
-    CALLS.clear()
-    figure_is(monkeypatch, squares(version=2))
-    experiments.reproduce("squares", output=tmp_path)
-    assert len(CALLS) == 5
-    assert not list(folder.glob("*.part*"))
-
-
-@pytest.mark.usefixtures("here")
-def test_an_interruption_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stops(cell: Any) -> Any:
-        if cell["x"] == 2:
-            raise KeyboardInterrupt
-        return {"square": 0}
-
-    figure_is(monkeypatch, squares(run=stops))
-    with pytest.raises(KeyboardInterrupt):
-        experiments.reproduce("squares", output=tmp_path)
-    assert len((tmp_path / "cells.jsonl").read_text().splitlines()) == 2
-
-
-@pytest.mark.usefixtures("here")
-def test_a_failing_cell_is_named_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(cell: Any) -> Any:
-        if cell["x"] == 1:
-            raise ValueError("odd\nnumber")
-        return {"square": cell["x"] ** 2}
-
-    figure_is(monkeypatch, squares(run=fails))
-    monkeypatch.setenv("PATH", "")  # without git as well
-    runner._commit.cache_clear()
-    words = r"squares: 1 of 5 training runs failed, the first: {'x': 1}: ValueError: odd number"
-    with pytest.raises(fermi.FermiError, match=words):
-        experiments.reproduce("squares", output=tmp_path)
-    assert (tmp_path / "index.md").exists()
-    page = (tmp_path / "squares" / "summary.md").read_text()
-    assert "sum 29" in page
-    assert "{'x': 1}: ValueError" in page
-    assert "trained at commit unknown, judged at unknown" in page
-    runner._commit.cache_clear()
-
-
-def test_the_index_lists_the_claims_of_all_pages(tmp_path: Path) -> None:
-    claims = [Claim("Water is wet", "section 1", lambda records: ("held", "3 of 3")), Claim("No", "E", untestable("x"))]
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-    page = (
-        "# Figure 1: water\n\n" + verdicts(claims, pd.DataFrame()) + "\n\n| method | a | b | c |\n|---|---|---|---|\n"
-    )
-    (tmp_path / "one" / "summary.md").write_text(page)
-    (tmp_path / "two" / "summary.md").write_text("# Table 1: what is\n\n| a | b | c | d |\n")
-    text = index(tmp_path, ["one", "two", "three"])
-    assert "| [one](one/summary.md) | Water is wet | section 1 | held |\n" in text
-    assert "| [one](one/summary.md) | No | E | could not be tested here |\n\n## The pages" in text
-    assert text.endswith("- [one](one/summary.md): water\n- [two](two/summary.md): what is\n")
-
-
-def test_in_processes_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "table1", "--output", str(tmp_path), "--workers", "2", "--json"]) == 0
-    (folder,) = json.loads(capsys.readouterr().out)
-    assert "| fermi | yes | yes | yes | yes | yes | yes |  |" in (Path(folder) / "summary.md").read_text()
-    assert main(["reproduce", "fig99"]) == 2
-    assert "`name` is 'fig99'; expected one of" in capsys.readouterr().err
-    assert main(["reproduce", "table1", "--output", str(tmp_path), "--workers", "0"]) == 2
-
-
-def test_mistakes_get_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("in the way")
-    assert main(["reproduce", "table1", "--output", str(tmp_path / "file" / "below")]) == 2
-    assert "(Not a directory); expected a folder that can be made." in capsys.readouterr().err
-    monkeypatch.setitem(sys.modules, "torch", None)
-    assert main(["reproduce", "fig6", "--output", str(tmp_path / "out")]) == 2
-    assert 'This needs `torch`: pip install "fermi-fair[baselines,report]".' in capsys.readouterr().err
-
-
-def test_every_figure_declares_its_cells() -> None:
-    assert experiments.names()[0] == "fig1"
-    assert experiments.names()[-1] == "table1"
-    for name in experiments.names():
-        figure = experiments.find(name)
-        quick, full = ([figure.key(cell) for cell in figure.cells(short)] for short in (True, False))
-        assert 0 < len(quick) <= len(full)
-        assert len(set(full)) == len(full)
-        json.dumps(list(figure.cells(True)))
-
-
-def test_figures_share_cells() -> None:
-    first, second = (experiments.find(name) for name in ("fig1", "fig10"))
-    shared = {first.key(cell) for cell in first.cells(False)} & {second.key(cell) for cell in second.cells(False)}
-    assert len(shared) > 150  # Adult, demographic parity
-    other = experiments.find("table1")
-    assert other.key({"x": 1}) != first.key({"x": 1})
-
-
-def records(rival: float = 0.02, splits: int = 3) -> pd.DataFrame:
-    """Runs of four methods; what is best on validation rows is not what is best on test rows."""
-    rows = []
-    for split in range(splits):
-        for method, shift in (("fermi", 0.0), ("mary", rival), ("hardt", -0.1), ("none", 0.0)):
-            for strength, violation in ((0.0, 0.2), (0.5, 0.04), (1.0, 0.005)):
-                error = 0.3 - violation / 2 + shift + 0.02 * split  # splits differ more than methods do
-                rows.append(
-                    {
-                        "dataset": "d", "split": split, "seed": 0, "blind": True, "notion": "demographic_parity",
-                        "method": method, "strength": strength, "seconds": 1.0,
-                        "val_error": error, "val_gaps": [violation, -violation / 2], "val_standard_error": 0.02,
-                        "test_error": error + 0.05 * violation + 0.0001 * split * shift,
-                        "test_gaps": [0.0, violation / 4 - 0.06], "test_standard_error": 0.01,
-                        "val_soft_error": error, "val_soft_gaps": [violation], "test_soft_error": error,
-                        "test_soft_gaps": [violation], "test_constant_error": 0.5, "val_constant_error": 0.5,
-                        "test_block_errors": [error - 0.01, error, error + 0.01],
-                        "test_constant_block_errors": [0.4, 0.5, 0.6],
-                    }
-                )  # fmt: skip
-    return pd.DataFrame(rows)
+from tests.experiments.samples import lost, records
 
 
 def test_knobs_are_chosen_on_validation_rows() -> None:
@@ -259,16 +69,6 @@ def test_curves_are_read_off_between_neighbours() -> None:
     assert place_within(gaps[1:], errors[1:], 0.1) == 1.0
 
 
-def test_signed_gaps_are_those_of_the_violation() -> None:
-    rng = np.random.default_rng(0)
-    y, s, predicted = rng.integers(2, size=300), rng.integers(3, size=300), rng.integers(2, size=300)
-    table = Contingency.from_predictions(predicted, s, y_true=y, notion="equalized_odds")
-    gaps = tabular.signed_gaps(table)
-    assert len(gaps) == 2 * 3 * 2
-    assert np.abs(gaps).max() == pytest.approx(parity_difference(table))
-    assert tabular.signed_gaps(Contingency([[[2.0, 2.0], [0.0, 0.0]]])) == [0.0, 0.0]
-
-
 def test_intervals_come_from_splits_or_from_test_rows_and_seeds() -> None:
     blocks = [np.array([0.1, 0.2, 0.3, 0.2]), np.array([0.1, 0.2, 0.3, 0.2])]
     same = pd.DataFrame({"split": 0, "seed": [0, 1], "error": [0.2, 0.2], "blocks": blocks})
@@ -292,11 +92,6 @@ def test_the_area_charges_what_is_not_reached_with_the_constant_prediction() -> 
     found = area(curve)
     assert found["error"] == pytest.approx((4 * 0.9 + 0.4 + 0.38 + 0.36 + 0.34 + 0.32 + 11 * 0.3) / 20)
     assert found["blocks"][1] == pytest.approx((4 * 1.0 + 0.6 + 0.52 + 0.44 + 0.36 + 0.28 + 11 * 0.2) / 20)
-
-
-def lost(some: pd.DataFrame, where: Any, name: str) -> pd.Series[Any]:
-    """The column with a large gap in some rows."""
-    return pd.Series([[0.5, 0.0] if hit else old for hit, old in zip(where, some[name], strict=True)], some.index)
 
 
 def outcomes(some: pd.DataFrame, level: float = 0.05) -> dict[str, str]:
@@ -445,62 +240,3 @@ def test_smaller_claims() -> None:
     table = pd.DataFrame({"method": ["fermi", "mary"], "stochastic": True, "convergent": [True, False]})
     assert table1.only_fermi(table)[0] == "held"
     assert table1.only_fermi(table.assign(convergent=True)) == ("did not hold", "mary")
-
-
-def test_equal_steps_are_those_of_whole_passes(adult_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FERMI_DATA", str(adult_home))
-    for quick in (True, False):
-        (limit,) = {cell.get("rows") for cell in fig2.cells(quick)}
-        n = int((~tabular.rows("adult", 0, True, limit).judges).sum())
-        steps = {size: fig2.steps_of(size, quick) for size in fig2.BATCHES}
-        assert {
-            cell["batch_size"]: cell["steps"] for cell in fig2.cells(quick) if cell["budget"] == "equal steps"
-        } == steps
-        passes = {size: count / -(-n // size) for size, count in steps.items()}
-        assert all(value < 1 or value == int(value) for value in passes.values())
-        assert passes[64] >= 2
-
-
-def test_a_cell_on_a_table(adult_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FERMI_DATA", str(adult_home))
-    cells = list(tabular.cells(["fermi", "none"], rows=2000, strengths=(0.0, 1.0), blind=(True,)))
-    assert [(cell["method"], cell["strength"]) for cell in cells] == [("fermi", 0.0), ("fermi", 1.0), ("none", 0.0)]
-    data, s_train, _, judges = tabular.rows("adult", 0, True, 2000)
-    assert judges.mean() == pytest.approx(0.25, abs=0.01)
-    seen: list[Any] = []
-    fit = baselines.Baseline.fit
-
-    def spy(self: Any, X: Any, y: Any, *, sensitive_features: Any) -> Any:
-        seen.append(X.index)
-        return fit(self, X, y, sensitive_features=sensitive_features)
-
-    monkeypatch.setattr(baselines.Baseline, "fit", spy)
-    plain, fair, none = (tabular.run(cell) for cell in cells)
-    assert all(index.equals(data.X_train.index[~judges]) for index in seen)
-    assert plain["test_error"] == pytest.approx(none["test_error"], abs=0.002)
-    assert fair["test_violation"] < 0.2 * plain["test_violation"]
-    assert 0.002 < plain["test_standard_error"] < 0.02
-    assert plain["test_constant_error"] == pytest.approx(0.236, abs=0.001)
-    groups = s_train.astype(object)
-    missing = tabular.corrupted(groups, {"seed": 0, "missing": 0.9})
-    assert missing.isna().mean() == pytest.approx(0.9, abs=0.03)
-    forced = tabular.corrupted(groups, {"seed": 0, "forced": 0.1})
-    assert 0.05 < (forced != groups).mean() < 0.1
-
-
-def test_where_steps_are_counted_fermi_trains_as_the_others_do() -> None:
-    cell = {"method": "fermi", "batch_size": 4, "steps": 100}
-    assert tabular.training(cell, 1000)["module"] is logistic
-    assert tabular.training({**cell, "steps": None}, 1000) == {"batch_size": 4}
-    assert tabular.training({**cell, "batch_size": "all"}, 1000) == {}
-    rival = tabular.training({"method": "mary", "batch_size": "all", "steps": 100}, 1000)
-    assert rival == {"batch_size": 1000, "steps": 100, "lr": tabular.RATE}
-
-
-def test_runs_whose_groups_are_drawn_have_several_seeds() -> None:
-    cases: list[tuple[dict[str, Any], int]] = [({"missing": 0.9}, 3), ({"forced": 0.1}, 3), ({}, 1)]
-    for method in ("zhang", "agarwal", "naive"):
-        assert len(list(tabular.cells([method], seeds=3, strengths=(1.0,), blind=(True,), batch_size="all"))) == 3
-    for more, seeds in cases:
-        cells = tabular.cells(["zafar"], seeds=3, strengths=(1.0,), blind=(True,), **more)
-        assert len(list(cells)) == seeds

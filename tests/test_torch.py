@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 import fermi
+import fermi.torch
 from fermi.notions import as_notion
 from fermi.objective import FairObjective, Term
 from fermi.torch import FermiRegularizer
@@ -375,7 +376,9 @@ if os.environ["RANK"] == "0":  # what they are compared with: all rows in one pr
     torch.save({batches: train(batches) for batches in cases}, f"{out}/alone.pt")
     torch.distributed.destroy_process_group()
 torch.distributed.init_process_group("gloo")
-torch.save({batches: train(batches) for batches in cases}, f"{out}/rank{os.environ['RANK']}.pt")
+found = {batches: train(batches) for batches in cases}
+found["loaded"] = sorted({"pandas", "sklearn"} & sys.modules.keys())
+torch.save(found, f"{out}/rank{os.environ['RANK']}.pt")
 torch.distributed.destroy_process_group()
 sys.stdout.flush()
 sys.stderr.flush()
@@ -404,3 +407,14 @@ def test_two_processes_train_as_one(batches: str, trained: list[Any]) -> None:
     for other in others:
         for a, b in zip(one, other, strict=True):
             assert b.numpy() == pytest.approx(a.numpy(), abs=1e-5)
+
+
+def test_a_rank_with_the_regularizer_alone_needs_no_scikit_learn(trained: list[Any]) -> None:
+    assert [found["loaded"] for found in trained[1:]] == [[], []]
+
+
+def test_what_is_public_is_found_and_nothing_else() -> None:
+    assert all(getattr(fermi.torch, name) for name in fermi.torch.__all__)
+    assert dir(fermi.torch) == fermi.torch.__all__
+    with pytest.raises(AttributeError, match=r"module 'fermi\.torch' has no attribute 'Net'"):
+        fermi.torch.Net  # noqa: B018

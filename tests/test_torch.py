@@ -356,7 +356,7 @@ def train(batches):
             return net(X[rows], s[rows], y[rows])
         logits = net(X[rows])
         return nn.functional.cross_entropy(logits, y[rows]) + reg(logits, s[rows], y[rows])
-    for epoch in range(10):
+    for epoch in range(4):
         join = uneven and ranks > 1
         with Join([net, reg], divide_by_initial_world_size=False) if join else contextlib.nullcontext():
             for step in parts:

@@ -35,7 +35,7 @@ def names() -> list[str]:
 def find(name: str) -> ModuleType:
     """The module of a data set: its docstring is the note on the data, `FILES` what it needs, `load` reads it."""
     if name not in names():
-        raise bad_argument("name", f"is {name!r}", f"one of {listed(names())}")
+        raise bad_argument("name", f"is {name!r}", f"one of {listed(names(), limit=99)}")
     return import_module(f"{__name__}.{name}")
 
 

@@ -33,7 +33,7 @@ def names() -> list[str]:
 def find(name: str) -> Figure:
     """A figure or table by its name."""
     if name not in names():
-        raise bad_argument("name", f"is {name!r}", f"one of {listed(names())}, or 'all'")
+        raise bad_argument("name", f"is {name!r}", f"one of {listed(names(), limit=99)}, or 'all'")
     require("torch", extra="baselines,report")  # some rival of every figure needs it
     figure: Figure = import_module(f"{figures.__name__}.{name}").FIGURE
     return figure

@@ -216,12 +216,12 @@ def test_verdicts_on_convergence() -> None:
     assert ratios["mary"] == pytest.approx(0.2, rel=0.5)
 
 
-def table(n: int = 400) -> convergence.Table:
+def table(n: int = 400) -> convergence.AdultTensors:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3)).astype(np.float32)
     s = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    return convergence.Table(*(torch.tensor(part) for part in (X, y, s, X, y)))
+    return convergence.AdultTensors(*(torch.tensor(part) for part in (X, y, s, X, y)))
 
 
 def test_the_bias_of_both_estimates_against_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:

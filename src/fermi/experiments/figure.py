@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Cell: TypeAlias = Mapping[str, Any]  # everything that decides the result of one training run, in plain values
-Record: TypeAlias = dict[str, Any]  # the cell, and what was measured
+CellRecord: TypeAlias = dict[str, Any]  # the cell, and what was measured
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Figure:
 
     title: str
     cells: Callable[[bool], Iterable[Cell]]
-    run: Callable[[Cell], Record | list[Record]]
+    run: Callable[[Cell], CellRecord | list[CellRecord]]
     summarise: Callable[[pd.DataFrame], str]
     draw: Callable[[pd.DataFrame, Any], None] | None = None
     version: int = 1

@@ -17,7 +17,7 @@ from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from fermi.datasets import color_mnist
-from fermi.experiments.figure import Cell, Record
+from fermi.experiments.figure import Cell, CellRecord
 from fermi.experiments.runs import loop
 from fermi.torch import models
 from fermi.torch.feed import predict_logits
@@ -49,13 +49,13 @@ def digits(seed: int) -> Digits:
     return Digits(*((pixels / SCALE, labels) for pixels, labels in parts))
 
 
-def run(cell: Cell) -> Record:
+def run(cell: Cell) -> CellRecord:
     """Train with one penalty, and measure on the digits trained on, on those that choose λ, and on the test digits."""
     torch.set_num_threads(1)
     train, held_out, test = digits(cell["seed"])
     began = time.perf_counter()
     module = fitted(cell, train)
-    record: Record = {"seconds": time.perf_counter() - began}
+    record: CellRecord = {"seconds": time.perf_counter() - began}
     parts = {"train": (train[0][:JUDGED], train[1][:JUDGED]), "val": held_out, "test": test}
     return record | {f"{name}_error": error(module, part) for name, part in parts.items()}
 

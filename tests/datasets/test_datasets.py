@@ -21,7 +21,7 @@ import fermi
 from fermi import FermiError, datasets
 from fermi.datasets import Dataset
 from fermi.datasets.common import files
-from fermi.datasets.common.files import RemoteFile, home
+from fermi.datasets.common.downloads import RemoteFile, home
 from fermi.errors import DataError
 
 Publish = Callable[[str, Mapping[str, bytes]], Path]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.linear_model import LogisticRegression
 
-import torch
 from fermi import DemographicParity, FermiError, datasets, parity_difference
 from fermi.datasets import Vocabulary
 from fermi.datasets.common.comments import religion

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fermi.datasets.common.tables import split
+from fermi.datasets.common.loading import split
 from fermi.errors import FermiError, listed
 from fermi.inputs.groups import GroupEncoder
 from fermi.notions import EqualOpportunity, Notion, as_notion

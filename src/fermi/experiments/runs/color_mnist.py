@@ -18,7 +18,7 @@ from torch.optim.swa_utils import AveragedModel
 
 from fermi.datasets import color_mnist
 from fermi.experiments.figure import Cell, CellRecord
-from fermi.experiments.runs import loop
+from fermi.experiments.runs import penalised_loop
 from fermi.torch import models
 from fermi.torch.feed import predict_logits
 
@@ -65,10 +65,10 @@ def fitted(cell: Cell, train: tuple[Pixels, Any]) -> nn.Module:
     torch.manual_seed(cell["seed"])
     module = models.lenet5() if cell["model"] == "lenet5" else models.mlp(int(np.prod(train[0].shape[1:])), 10)
     average = AveragedModel(module, avg_fn=faded)
-    lam, rows = cell["lam"], loop.coded(train[0], train[1], train[1])  # with σ = 0 the colour is the label
-    extra = loop.penalty(cell["method"], rows, lam) if lam > 0.0 else None
-    how = loop.Training(cell["batch_size"], cell["steps"], cell["lr"], cell["lr_w"], True, cell["seed"])
-    for _ in loop.train(module, rows, extra, how, lam or 1.0):
+    lam, rows = cell["lam"], penalised_loop.coded(train[0], train[1], train[1])  # with σ = 0 the colour is the label
+    extra = penalised_loop.penalty(cell["method"], rows, lam) if lam > 0.0 else None
+    how = penalised_loop.Training(cell["batch_size"], cell["steps"], cell["lr"], cell["lr_w"], True, cell["seed"])
+    for _ in penalised_loop.train(module, rows, extra, how, lam or 1.0):
         average.update_parameters(module)
     return average
 

@@ -16,7 +16,7 @@ from fermi._typing import Floats
 from fermi.baselines.common.linear_models import mixture
 from fermi.datasets import toxic
 from fermi.datasets.common.comments import Vocabulary
-from fermi.datasets.common.files import home
+from fermi.datasets.common.downloads import home
 from fermi.errors import DataError
 from fermi.experiments.figure import Cell, CellRecord
 from fermi.experiments.judging.bounded_errors import strengths

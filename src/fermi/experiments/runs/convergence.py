@@ -18,7 +18,7 @@ from fermi import FermiClassifier
 from fermi.baselines.common.protocol import Rows
 from fermi.baselines.mary import ChiSquared
 from fermi.experiments.figure import Cell, CellRecord
-from fermi.experiments.runs import loop, tabular
+from fermi.experiments.runs import penalised_loop, tabular
 from fermi.formulas.ermi import ermi, optimal_dual
 from fermi.inputs.groups import GroupEncoder
 from fermi.torch import FermiRegularizer, models
@@ -40,7 +40,7 @@ class AdultTensors:
 
     def coded(self) -> Rows:
         """The training rows as the penalties of `fermi.baselines` take them."""
-        return loop.coded(self.X.numpy(), self.y.numpy(), self.s.numpy())
+        return penalised_loop.coded(self.X.numpy(), self.y.numpy(), self.s.numpy())
 
 
 @functools.lru_cache(maxsize=2)
@@ -60,10 +60,12 @@ def run(cell: Cell) -> list[CellRecord]:
         return [{"kind": "exact", **exact(data, lam)}]
     torch.manual_seed(cell["seed"])
     module, steps = network(cell["model"], data), cell["steps"]
-    how = loop.Training(cell["batch_size"], steps, cell["lr"], cell["lr_w"], cell["rates"] == "falling", cell["seed"])
+    how = penalised_loop.Training(
+        cell["batch_size"], steps, cell["lr"], cell["lr_w"], cell["rates"] == "falling", cell["seed"]
+    )
     records = [{"kind": "path", "step": 0, **measured(module, data, lam)}]
     coded = data.coded()
-    for step in loop.train(module, coded, loop.penalty(cell["method"], coded, lam), how, lam):
+    for step in penalised_loop.train(module, coded, penalised_loop.penalty(cell["method"], coded, lam), how, lam):
         if step % max(1, steps // POINTS) == 0:
             records.append({"kind": "path", "step": step, **measured(module, data, lam)})
     with torch.no_grad():

@@ -60,4 +60,4 @@ def summarise(records: pd.DataFrame) -> str:
     return "\n\n".join([verdicts(CLAIMS, records), "\n".join(lines), last])
 
 
-FIGURE = Figure("Table 1: what each method can do", cells, run, summarise)
+FIGURE = Figure("Table 1: what each method can do", cells, run, summarise, way="table1")

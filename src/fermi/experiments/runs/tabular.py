@@ -22,7 +22,7 @@ from fermi.measures import parity_difference
 from fermi.measures.contingency import Contingency
 from fermi.torch.models import logistic
 
-VERSION = 2  # of `run`
+WAY, VERSION = "tabular", 2  # of `run`
 STRENGTHS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)
 QUICK_STRENGTHS = (0.0, 0.5, 1.0)
 _PARTS = 4  # one row of the training part in so many chooses the knob

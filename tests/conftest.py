@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 from fermi import datasets
-from fermi.datasets.common.files import RemoteFile
+from fermi.datasets.common.downloads import RemoteFile
 
 settings.register_profile("fermi", deadline=None, max_examples=150, derandomize=True)
 settings.load_profile("fermi")

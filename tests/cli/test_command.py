@@ -18,7 +18,7 @@ from fermi.cli import main
 from fermi.cli.bench import _ratios, load
 from fermi.cli.demo import applicants
 from fermi.errors import MissingExtraError
-from fermi.tables.files import read_table
+from fermi.tables.formats import read_table
 from fermi.tables.task import Task, prepare
 
 

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 import fermi
 from fermi import FermiError, datasets
 from fermi.datasets import Dataset, communities
-from fermi.datasets.common.tables import split
+from fermi.datasets.common.loading import split
 
 Home = Callable[[str], Path]
 Publish = Callable[[str, Mapping[str, bytes]], Path]

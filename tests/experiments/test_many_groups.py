@@ -218,7 +218,7 @@ def test_bias_and_noise_hit_the_stated_rows_at_the_stated_rates() -> None:
 
 def test_the_gap_of_comments_is_that_of_false_positives() -> None:
     _, y, s = comments(600)
-    rows = comment_runs.Rows(None, y.to_numpy(), 1 - y.to_numpy(), s.to_numpy(dtype=object))
+    rows = comment_runs.Comments(None, y.to_numpy(), 1 - y.to_numpy(), s.to_numpy(dtype=object))
     F = RNG.dirichlet([1.0, 1.0], size=len(y))
     labels = F.argmax(axis=1)
     split = comment_runs.Split(rows, rows, rows, None)

@@ -17,7 +17,7 @@ from fermi.baselines.common.protocol import Rows
 from fermi.datasets import color_mnist
 from fermi.experiments.figures import fig6, fig7
 from fermi.experiments.runs import color_mnist as digit_runs
-from fermi.experiments.runs import convergence, loop
+from fermi.experiments.runs import convergence, penalised_loop
 from fermi.formulas.ermi import ermi
 
 N_TRAIN, N_TEST, HELD_OUT = 600, 50, 100
@@ -96,7 +96,7 @@ def test_the_mean_over_steps_is_what_is_judged(monkeypatch: pytest.MonkeyPatch) 
             seen.append(module)
             yield value
 
-    monkeypatch.setattr(loop, "train", train)
+    monkeypatch.setattr(penalised_loop, "train", train)
     cell = {
         "method": "fermi",
         "model": "mlp",
@@ -216,12 +216,12 @@ def test_verdicts_on_convergence() -> None:
     assert ratios["mary"] == pytest.approx(0.2, rel=0.5)
 
 
-def table(n: int = 400) -> convergence.Table:
+def table(n: int = 400) -> convergence.AdultTensors:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3)).astype(np.float32)
     s = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
     y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    return convergence.Table(*(torch.tensor(part) for part in (X, y, s, X, y)))
+    return convergence.AdultTensors(*(torch.tensor(part) for part in (X, y, s, X, y)))
 
 
 def test_the_bias_of_both_estimates_against_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,13 +251,13 @@ def test_the_expected_bias_of_labels_is_that_of_the_chi_squared_test() -> None:
 def test_both_methods_train_the_same_network_on_the_same_batches() -> None:
     some = table()
     rows: Rows = some.coded()
-    how = loop.Training(batch_size=50, steps=20, lr=0.01, lr_w=0.5, falling=True, seed=0)
+    how = penalised_loop.Training(batch_size=50, steps=20, lr=0.01, lr_w=0.5, falling=True, seed=0)
     ends = []
     for method in (None, "fermi", "mary"):
         torch.manual_seed(0)
         module = torch.nn.Linear(3, 2)
-        extra = None if method is None else loop.penalty(method, rows, 1e-9)
-        assert list(loop.train(module, rows, extra, how)) == list(range(1, 21))
+        extra = None if method is None else penalised_loop.penalty(method, rows, 1e-9)
+        assert list(penalised_loop.train(module, rows, extra, how)) == list(range(1, 21))
         ends.append(convergence.measured(module, some, 1.0))
     assert ends[1] == pytest.approx(ends[0], rel=1e-4)
     assert ends[2] == pytest.approx(ends[0], rel=1e-4)

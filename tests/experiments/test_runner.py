@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fermi.cli import main
 from fermi.experiments import Figure, runner
 from fermi.experiments.judging.claims import Claim, untestable, verdicts
 from fermi.experiments.judging.index import index
+from fermi.experiments.runs import tabular
 
 CALLS: list[Any] = []
 
@@ -31,7 +33,7 @@ def squares(version: int = 1, run: Any = None) -> Figure:
     def cells(quick: bool) -> Any:
         return [{"x": x} for x in range(3 if quick else 5)]
 
-    return Figure("Squares", cells, run or record, lambda r: f"sum {r['square'].sum()}", draw, version)
+    return Figure("Squares", cells, run or record, lambda r: f"sum {r['square'].sum()}", draw, version, way="squares")
 
 
 @pytest.fixture
@@ -171,3 +173,19 @@ def test_figures_share_cells() -> None:
     assert len(shared) > 150  # Adult, demographic parity
     other = experiments.find("table1")
     assert other.key({"x": 1}) != first.key({"x": 1})
+
+
+def test_a_cell_is_known_on_disk_wherever_the_code_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = experiments.find("fig1")
+    before = figure.key({"x": 1})
+    monkeypatch.setattr(tabular.run, "__module__", "fermi.elsewhere")
+    monkeypatch.setattr(tabular.run, "__qualname__", "train_one")
+    assert figure.key({"x": 1}) == before == "92711a3a31ff53a4"  # as in journals written before the code was moved
+    assert replace(figure, way="another").key({"x": 1}) != before
+    assert replace(figure, version=99).key({"x": 1}) != before
+
+
+def test_figures_run_in_the_same_way_where_they_say_so() -> None:
+    figures = [experiments.find(name) for name in experiments.names()]
+    assert len({figure.way for figure in figures}) == len({figure.run for figure in figures})
+    assert len({(figure.way, figure.run, figure.version) for figure in figures}) == len({f.way for f in figures})

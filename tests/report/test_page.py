@@ -13,7 +13,7 @@ import pytest
 
 from fermi.errors import FermiError
 from fermi.report import _bundle, render, write
-from fermi.report._encode import by_strength, fitted_json, page_json
+from fermi.report._json import by_strength, fitted_json, page_json
 from fermi.report._page import inert
 from tests.report.samples import HOSTILE, audit_of, report
 

@@ -15,7 +15,7 @@ import pytest
 
 from fermi.records import AuditRecord, Estimate, ReportRecord
 from fermi.report import render, write
-from fermi.report._encode import fitted_json
+from fermi.report._json import fitted_json
 from tests.report.samples import HOSTILE, audit_of, report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser is driven with playwright")

@@ -17,8 +17,8 @@ from fermi.errors import FermiError
 from fermi.linear.classifier import FermiClassifier
 from fermi.tables import kinds
 from fermi.tables.encoder import TableEncoder
-from fermi.tables.files import read_raw, read_table, write_table
-from fermi.tables.saved import ARRAYS, MARK, SavedModel
+from fermi.tables.formats import read_raw, read_table, write_table
+from fermi.tables.model_folder import ARRAYS, MARK, SavedModel
 from fermi.tables.task import Task, natural, prepare
 from tests.tables.samples import people
 

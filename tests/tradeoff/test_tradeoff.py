@@ -32,7 +32,7 @@ def test_figures_are_those_of_the_models() -> None:
     found = curve(X_test=X2, y_test=y2, sensitive_test=s2)
     assert found.lams == LAMS
     assert found.frame["split"].tolist() == ["train", "validation", "test"] * 3
-    train, judged = found._plan.parts[-1]
+    train, judged = found._plan.folds[-1]
     assert sorted([*train, *judged]) == list(range(len(y)))
     known = s2["age"].notna()
     joint = (s2["sex"] + s2["age"])[known]
@@ -60,13 +60,13 @@ def test_the_quarter_held_out_has_its_share_of_every_label_and_group() -> None:
     _, y, s = rows()
     found = curve(FermiClassifier(random_state=3))
     strata = y + s["sex"] + s["age"]
-    share = strata.iloc[found._plan.parts[0].judged].value_counts() / strata.value_counts()
+    share = strata.iloc[found._plan.folds[0].judged].value_counts() / strata.value_counts()
     assert share.between(0.1, 0.4).all()
-    assert len(found._plan.parts[0].judged) == len(y) // 4
-    parts = [curve(FermiClassifier(random_state=seed), lams=[0])._plan.parts[0].judged.tolist() for seed in (0, 3)]
-    assert parts[1] == found._plan.parts[0].judged.tolist()
+    assert len(found._plan.folds[0].judged) == len(y) // 4
+    parts = [curve(FermiClassifier(random_state=seed), lams=[0])._plan.folds[0].judged.tolist() for seed in (0, 3)]
+    assert parts[1] == found._plan.folds[0].judged.tolist()
     assert parts[0] != parts[1]
-    assert parts[0] == curve(lams=[0])._plan.parts[0].judged.tolist()
+    assert parts[0] == curve(lams=[0])._plan.folds[0].judged.tolist()
 
 
 def test_test_rows_influence_nothing() -> None:
@@ -81,7 +81,7 @@ def test_test_rows_influence_nothing() -> None:
 def test_warm_starts_end_where_cold_fits_do(cv: Any) -> None:
     X, y, s = rows()
     found = curve(lams=[0, 0.3, 3, 30, 300], cv=cv)
-    train = found._plan.parts[-1].train
+    train = found._plan.folds[-1].train
     for lam, model in zip(found.lams, found.models, strict=True):
         cold = FermiClassifier(lam=lam).fit(X.iloc[train], y.iloc[train], sensitive_features=s.iloc[train])
         assert model.history_[-1]["objective"] == pytest.approx(cold.history_[-1]["objective"], rel=1e-5)
@@ -163,7 +163,7 @@ def test_a_method_that_needs_the_groups_gets_them() -> None:
 def test_each_attribute_is_looked_at_by_itself() -> None:
     X, _, s = rows()
     found = curve(FermiClassifier(attributes="each"))
-    judged = found._plan.parts[-1].judged
+    judged = found._plan.folds[-1].judged
     labels = found.models[0].predict(X.iloc[judged])
     worst = max(gap(labels, s[name].iloc[judged]) for name in s)
     assert found.frame["violation"].iloc[1] == pytest.approx(worst)

@@ -176,7 +176,7 @@ class _Counting:
         by_group = sums[0].sum(axis=(0, 2))
         occurs = np.flatnonzero(by_group[1:] > 0)
         names, places = arrange(self.groups, occurs.tolist())
-        settled = _Groups(occurs, np.array(places, dtype=np.intp), len(names))
+        settled = _GroupOrder(occurs, np.array(places, dtype=np.intp), len(names))
         rows, hard, hard_squares = (settled(table, 1) for table in sums)
         class_of = np.array(positions(target.values_of, self.classes), dtype=np.int64)
         conditions, condition_of = _conditions(notion, target, z, self.classes if has_labels else ())
@@ -220,7 +220,7 @@ class _Counting:
 
 
 @dataclass(frozen=True, eq=False)
-class _Groups:
+class _GroupOrder:
     """From the codes of groups to their labels in order: which occur, where each goes, how many there are."""
 
     occurs: Ints

@@ -5,14 +5,15 @@ To add one, add a file with a paragraph on the method and its source, and one cl
 
 from __future__ import annotations
 
-import pkgutil
-from importlib import import_module
 from typing import Any
 
+from fermi._registry import Registry
 from fermi.baselines.common.protocol import Baseline, Capabilities
-from fermi.errors import MissingExtraError, bad_argument, listed
+from fermi.errors import MissingExtraError, bad_argument
 
 __all__ = ["Baseline", "Capabilities", "available", "find", "make"]
+
+_METHODS = Registry(__name__, __path__)
 
 
 def available() -> list[str]:
@@ -23,16 +24,13 @@ def available() -> list[str]:
     >>> "fermi" in available()
     True
     """
-    found = pkgutil.iter_modules(__path__)
-    return sorted(module.name for module in found if not (module.ispkg or module.name.startswith("_")))
+    return _METHODS.names()
 
 
 def find(name: str) -> type[Baseline]:
     """The class of a method: its docstring says what it does, `capabilities` what it can do."""
-    if name not in available():
-        raise bad_argument("name", f"is {name!r}", f"one of {listed(available(), limit=99)}")
     try:
-        module = import_module(f"{__name__}.{name}")
+        module = _METHODS.find(name)
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise

@@ -16,7 +16,7 @@ from fermi.auditing import Audit, audit
 from fermi.cli._summaries import audit_summary, group_summary
 from fermi.errors import FermiError, listed
 from fermi.notions import as_notion
-from fermi.tables.files import read_table, write_table
+from fermi.tables.formats import read_table, write_table
 from fermi.tables.task import advantaged, natural, refuse_amounts, require_columns
 
 if TYPE_CHECKING:

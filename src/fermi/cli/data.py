@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fermi import datasets
-from fermi.datasets.common.files import home
+from fermi.datasets.common.downloads import home
 
 
 def list_all(*, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from fermi._files import whole_folder
 from fermi.cli._summaries import point_summary, show_points, without_splits
 from fermi.cli.train import REPORT
 from fermi.datasets import synthetic
-from fermi.tables.files import write_table
+from fermi.tables.formats import write_table
 from fermi.tables.task import Task, prepare
 from fermi.tables.training import curve
 

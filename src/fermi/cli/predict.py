@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from fermi.errors import FermiError
-from fermi.tables.files import check_writable_format, read_raw, understood, write_table
-from fermi.tables.saved import SavedModel
+from fermi.tables.formats import check_writable_format, read_raw, understood, write_table
+from fermi.tables.model_folder import SavedModel
 
 
 def run(folder: str, file: str, *, output: str | None, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from fermi._files import whole_folder
 from fermi.cli._summaries import point_summary, show_points, without_splits
 from fermi.cli.train import REPORT, check_options, prepared, stem
 from fermi.errors import FermiError
-from fermi.tables.files import write_table
+from fermi.tables.formats import write_table
 from fermi.tables.task import Task
 from fermi.tables.training import curve
 

@@ -17,9 +17,9 @@ from fermi._files import whole_folder
 from fermi.cli._summaries import point_summary, show_columns, show_groups, show_points
 from fermi.errors import FermiError
 from fermi.inputs.arguments import AT_LEAST_ZERO, chosen, number, whole
-from fermi.tables.files import read_table
+from fermi.tables.formats import read_table
 from fermi.tables.kinds import KINDS
-from fermi.tables.saved import ARRAYS, MARK
+from fermi.tables.model_folder import ARRAYS, MARK
 from fermi.tables.task import Prepared, Task, check_columns, describe, prepare
 from fermi.tables.training import NOTIONS, Trained, train
 

@@ -6,18 +6,18 @@ function ``load(*, data_home=None, ...) -> Dataset``.
 
 from __future__ import annotations
 
-import pkgutil
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from fermi._registry import Registry
 from fermi.datasets.common.comments import Vocabulary
 from fermi.datasets.common.dataset import Dataset
 from fermi.datasets.synthetic import synthetic
-from fermi.errors import bad_argument, listed
 
 __all__ = ["Dataset", "Vocabulary", "find", "load", "names", "synthetic"]
+
+_DATASETS = Registry(__name__, __path__)
 
 
 def names() -> list[str]:
@@ -28,15 +28,12 @@ def names() -> list[str]:
     >>> "synthetic" in names()
     True
     """
-    found = pkgutil.iter_modules(__path__)
-    return sorted(module.name for module in found if not (module.ispkg or module.name.startswith("_")))
+    return _DATASETS.names()
 
 
 def find(name: str) -> ModuleType:
     """The module of a data set: its docstring is the note on the data, `FILES` what it needs, `load` reads it."""
-    if name not in names():
-        raise bad_argument("name", f"is {name!r}", f"one of {listed(names())}")
-    return import_module(f"{__name__}.{name}")
+    return _DATASETS.find(name)
 
 
 def load(name: str, *, data_home: str | Path | None = None, **options: Any) -> Dataset:

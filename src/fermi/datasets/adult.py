@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fermi.datasets.common.dataset import Dataset
-from fermi.datasets.common.files import RemoteFile
-from fermi.datasets.common.tables import sensitive_columns, table
+from fermi.datasets.common.downloads import RemoteFile
+from fermi.datasets.common.loading import sensitive_columns, table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermi.datasets.common.dataset import Dataset
-from fermi.datasets.common.files import RemoteFile
-from fermi.datasets.common.tables import flag
+from fermi.datasets.common.downloads import RemoteFile
+from fermi.datasets.common.loading import flag
 from fermi.inputs.arguments import AT_LEAST_ZERO, generator, number
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from fermi.datasets.common.dataset import Dataset
-from fermi.datasets.common.files import RemoteFile
-from fermi.datasets.common.tables import TEST_SIZE, flag, split
+from fermi.datasets.common.downloads import RemoteFile
+from fermi.datasets.common.loading import TEST_SIZE, flag, split
 from fermi.errors import bad_argument
 from fermi.inputs.arguments import whole
 

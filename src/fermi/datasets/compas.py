@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fermi.datasets.common.dataset import Dataset
-from fermi.datasets.common.files import RemoteFile
-from fermi.datasets.common.tables import TEST_SIZE, sensitive_columns, split, table
+from fermi.datasets.common.downloads import RemoteFile
+from fermi.datasets.common.loading import TEST_SIZE, sensitive_columns, split, table
 from fermi.inputs.arguments import chosen as one_of
 
 if TYPE_CHECKING:

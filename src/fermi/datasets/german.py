@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fermi.datasets.common.dataset import Dataset
-from fermi.datasets.common.files import RemoteFile
-from fermi.datasets.common.tables import TEST_SIZE, flag, sensitive_columns, split, table
+from fermi.datasets.common.downloads import RemoteFile
+from fermi.datasets.common.loading import TEST_SIZE, flag, sensitive_columns, split, table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermi.datasets.common.dataset import Dataset
-from fermi.datasets.common.files import RemoteFile
+from fermi.datasets.common.downloads import RemoteFile
 from fermi.errors import bad_argument
 from fermi.measures.contingency import Contingency
 from fermi.notions import Notion

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fermi.datasets.common.comments import TextDataset, check_religions, text_dataset
-from fermi.datasets.common.files import RemoteFile
+from fermi.datasets.common.downloads import RemoteFile
 from fermi.errors import DataError
 from fermi.inputs.arguments import chosen
 

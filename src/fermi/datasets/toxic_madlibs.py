@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from fermi.datasets.common.comments import TextDataset, check_religions, religion, text_dataset, without_religion
-from fermi.datasets.common.files import RemoteFile
-from fermi.datasets.common.tables import TEST_SIZE, split
+from fermi.datasets.common.downloads import RemoteFile
+from fermi.datasets.common.loading import TEST_SIZE, split
 
 FILES = (
     RemoteFile(

@@ -5,12 +5,11 @@ To add one, add a file there with one `Figure` in `FIGURE`: which cells to run, 
 
 from __future__ import annotations
 
-import pkgutil
-from importlib import import_module
 from pathlib import Path
 
 from fermi._optional import require
-from fermi.errors import FermiError, bad_argument, listed
+from fermi._registry import Registry
+from fermi.errors import FermiError, bad_argument
 from fermi.experiments import figures
 from fermi.experiments.figure import Figure
 from fermi.experiments.judging.index import index
@@ -20,22 +19,19 @@ from fermi.inputs.arguments import AT_LEAST_ONE, whole
 
 __all__ = ["Figure", "find", "names", "reproduce"]
 
+_FIGURES = Registry(figures.__name__, figures.__path__, others=", or 'all'")
+
 
 def names() -> list[str]:
     """The figures and tables that `reproduce` knows."""
-    found = (module.name for module in pkgutil.iter_modules(figures.__path__) if not module.name.startswith("_"))
-    # By the word and then by the number, so that fig10 comes after fig9.
-    return sorted(
-        found, key=lambda name: (name.rstrip("0123456789"), int("0" + name.lstrip("abcdefghijklmnopqrstuvwxyz")))
-    )
+    return _FIGURES.names()
 
 
 def find(name: str) -> Figure:
     """A figure or table by its name."""
-    if name not in names():
-        raise bad_argument("name", f"is {name!r}", f"one of {listed(names())}, or 'all'")
+    _FIGURES.check(name)
     require("torch", extra="baselines,report")  # some rival of every figure needs it
-    figure: Figure = import_module(f"{figures.__name__}.{name}").FIGURE
+    figure: Figure = _FIGURES.find(name).FIGURE
     return figure
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Cell: TypeAlias = Mapping[str, Any]  # everything that decides the result of one training run, in plain values
-Record: TypeAlias = dict[str, Any]  # the cell, and what was measured
+CellRecord: TypeAlias = dict[str, Any]  # the cell, and what was measured
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,20 @@ class Figure:
         The picture, in the paper's layout of panels.
     version : int
         Raised when `run` changes its meaning: cells of another version are run again.
+    way : str
+        What `run` is known by on disk, wherever its module lies; figures with the same `run` have the same.
     """
 
     title: str
     cells: Callable[[bool], Iterable[Cell]]
-    run: Callable[[Cell], Record | list[Record]]
+    run: Callable[[Cell], CellRecord | list[CellRecord]]
     summarise: Callable[[pd.DataFrame], str]
     draw: Callable[[pd.DataFrame, Any], None] | None = None
     version: int = 1
+    way: str = field(kw_only=True)
 
     def key(self, cell: Cell) -> str:
         """What a cell is known by on disk: figures that run the same cell in the same way share it."""
-        way = f"{self.run.__module__}.{self.run.__qualname__}"
-        text = json.dumps([way, self.version, sorted(cell.items())])
+        # The way is written as the first journals have it, from when it was a module, so that they are still read.
+        text = json.dumps([f"fermi.experiments._{self.way}.run", self.version, sorted(cell.items())])
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -15,7 +15,7 @@ from typing import Any
 from fermi._files import whole_file
 from fermi._optional import require
 from fermi.errors import FermiError
-from fermi.experiments.figure import Cell, Figure, Record
+from fermi.experiments.figure import Cell, CellRecord, Figure
 from fermi.fitting.progress import Progress
 
 _JOURNAL = "cells.jsonl"
@@ -54,7 +54,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.done: dict[str, list[Record]] = {}
+        self.done: dict[str, list[CellRecord]] = {}
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         self._before = "\n" if text and not text.endswith("\n") else ""  # after a line that was cut off
         for line in text.splitlines():
@@ -64,7 +64,7 @@ class Journal:
                 continue
             self.done[entry["key"]] = entry["records"]
 
-    def add(self, key: str, records: list[Record]) -> None:
+    def add(self, key: str, records: list[CellRecord]) -> None:
         """Write one cell's records."""
         self.done[key] = records
         with self.path.open("a", encoding="utf-8") as file:
@@ -95,7 +95,7 @@ def _run_all(name: str, cells: dict[str, Cell], journal: Journal, workers: int) 
     return failed
 
 
-def _run_cell(name: str, key: str, cell: Cell) -> tuple[str, list[Record] | str]:
+def _run_cell(name: str, key: str, cell: Cell) -> tuple[str, list[CellRecord] | str]:
     """In a process of its own, which finds the figure by its name: the records, or why there are none."""
     from fermi.experiments import find
 
@@ -137,7 +137,7 @@ def write(path: Path, content: bytes) -> None:
         partial.write_bytes(content)
 
 
-def _provenance(name: str, quick: bool, cells: list[list[Record]], ran: int, seconds: float) -> str:
+def _provenance(name: str, quick: bool, cells: list[list[CellRecord]], ran: int, seconds: float) -> str:
     """How the page came about: what is needed to make it again."""
     kind = (
         "A quick run: fewer rows, seeds and settings, a look at the shape and no evidence." if quick else "A full run."

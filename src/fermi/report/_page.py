@@ -14,7 +14,7 @@ from fermi._files import whole_file
 from fermi.errors import bad_argument
 from fermi.records import ReportRecord
 from fermi.report._bundle import charting_script
-from fermi.report._encode import fitted_json
+from fermi.report._json import fitted_json
 
 _LIMIT = 2_000_000
 _SCRIPTS = ("words.js", "tables.js", "charts.js", "views.js", "models.js", "compare.js", "groups.js", "page.js")

@@ -25,7 +25,7 @@ _CONSTANT = "the same value in every row"
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnRule:
     """What becomes of one column.
 
     `kind` is number, date, category or ignored; `why` says why it is ignored. Numbers are standardised by `mean` and
@@ -60,11 +60,11 @@ class TableEncoder:
 
     Attributes
     ----------
-    columns : list of Column
+    columns : list of ColumnRule
         In the order of the file.
     """
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[ColumnRule]) -> None:
         self.columns = list(columns)
 
     @classmethod
@@ -104,13 +104,13 @@ class TableEncoder:
     @classmethod
     def from_json(cls, columns: list[dict[str, Any]]) -> Self:
         """What `to_json` gave."""
-        found = [Column(**{**c, "categories": tuple(c["categories"]), "rare": tuple(c["rare"])}) for c in columns]
+        found = [ColumnRule(**{**c, "categories": tuple(c["categories"]), "rare": tuple(c["rare"])}) for c in columns]
         if not all(np.isfinite([column.mean, column.scale]).all() and column.scale > 0 for column in found):
             raise ValueError("a column's mean or scale is no number, or not above 0")
         return cls(found)
 
 
-def _learn(name: str, values: pd.Series[Any]) -> Column:
+def _learn(name: str, values: pd.Series[Any]) -> ColumnRule:
     kind = _kind(values)
     if kind == "category":
         return _learn_category(name, values)
@@ -118,15 +118,15 @@ def _learn(name: str, values: pd.Series[Any]) -> Column:
     missing = int(np.isnan(numbers).sum())
     present = numbers[~np.isnan(numbers)]
     if not len(present):
-        return Column(name, "ignored", missing, "no value in any row")
+        return ColumnRule(name, "ignored", missing, "no value in any row")
     with np.errstate(over="ignore", invalid="ignore"):
         mean, scale = float(present.mean()), float(present.std())
     if not np.isfinite([mean, scale]).all():
-        return Column(name, "ignored", missing, "numbers too large")
+        return ColumnRule(name, "ignored", missing, "numbers too large")
     if present.min() == present.max():
         # Whether it is there at all may still tell something.
-        return Column(name, kind, missing, mean=mean) if missing else Column(name, "ignored", 0, _CONSTANT)
-    return Column(name, kind, missing, mean=mean, scale=scale)
+        return ColumnRule(name, kind, missing, mean=mean) if missing else ColumnRule(name, "ignored", 0, _CONSTANT)
+    return ColumnRule(name, kind, missing, mean=mean, scale=scale)
 
 
 def _kind(values: pd.Series[Any]) -> str:
@@ -153,20 +153,20 @@ def _are_days(values: pd.Series[Any]) -> bool:
     return len(present) > 0 and all(isinstance(value, datetime.date) for value in present)
 
 
-def _learn_category(name: str, values: pd.Series[Any]) -> Column:
+def _learn_category(name: str, values: pd.Series[Any]) -> ColumnRule:
     words = _words(values)
     missing = len(values) - len(words)
     counts = words.value_counts()
     if not len(counts):
-        return Column(name, "ignored", missing, "no value in any row")
+        return ColumnRule(name, "ignored", missing, "no value in any row")
     if len(counts) == 1 and not missing:
-        return Column(name, "ignored", 0, _CONSTANT)
+        return ColumnRule(name, "ignored", 0, _CONSTANT)
     if len(counts) > _TEXT or (len(counts) > _FEW and len(counts) > 0.5 * len(words)):
-        return Column(name, "ignored", missing, f"text or identifier: {len(counts):,} distinct values")
+        return ColumnRule(name, "ignored", missing, f"text or identifier: {len(counts):,} distinct values")
     # By frequency, then by name, so that ties do not depend on the order of rows.
     ranked = sorted(counts.index, key=lambda word: (-counts[word], word))
     kept, rare = sorted(ranked[:MOST_CATEGORIES]), sorted(ranked[MOST_CATEGORIES:])
-    return Column(name, "category", missing, categories=tuple(kept), rare=tuple(rare))
+    return ColumnRule(name, "category", missing, categories=tuple(kept), rare=tuple(rare))
 
 
 def _words(values: pd.Series[Any]) -> pd.Series[Any]:
@@ -195,7 +195,7 @@ def _numbers(kind: str, values: pd.Series[Any]) -> Floats:
     return np.where(np.isfinite(found), found, np.nan)
 
 
-def _fill_number(column: Column, values: pd.Series[Any], block: Floats) -> int:
+def _fill_number(column: ColumnRule, values: pd.Series[Any], block: Floats) -> int:
     """Fill the columns of a number; how many are no numbers, or missing where none was in training."""
     numbers = _numbers(column.kind, values)
     absent = np.isnan(numbers)
@@ -206,7 +206,7 @@ def _fill_number(column: Column, values: pd.Series[Any], block: Floats) -> int:
     return int(absent.sum())
 
 
-def _fill_category(column: Column, values: pd.Series[Any], block: Floats) -> int:
+def _fill_category(column: ColumnRule, values: pd.Series[Any], block: Floats) -> int:
     """Fill the 0/1 columns of a category; how many are none that training saw, or missing where none was."""
     import pandas as pd
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fermi.datasets.common.tables import split
+from fermi.datasets.common.loading import split
 from fermi.errors import FermiError, listed
 from fermi.inputs.groups import GroupEncoder
 from fermi.notions import EqualOpportunity, Notion, as_notion
-from fermi.tables.encoder import Column, TableEncoder
+from fermi.tables.encoder import ColumnRule, TableEncoder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,7 +240,7 @@ def _part(rows: pd.DataFrame, encoder: TableEncoder, task: Task) -> Part:
     return Part(X, rows[task.target].to_numpy(), rows[list(task.sensitive)].reset_index(drop=True))
 
 
-def describe(column: Column) -> str:
+def describe(column: ColumnRule) -> str:
     """What became of a column, in words."""
     words = {"number": "number", "date": "date", "category": f"{len(column.categories)} categories"}
     if column.kind == "ignored":

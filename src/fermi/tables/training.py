@@ -14,7 +14,7 @@ from fermi.auditing import audits_by_column
 from fermi.errors import listed
 from fermi.records import AuditRecord, PointRecord, ReportRecord
 from fermi.tables.kinds import make
-from fermi.tables.saved import SavedModel
+from fermi.tables.model_folder import SavedModel
 from fermi.tables.task import Prepared
 from fermi.tradeoff import TradeoffCurve, tradeoff_curve
 

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from fermi.tradeoff._curve import TradeoffCurve
-from fermi.tradeoff._run import tradeoff_curve
+from fermi.tradeoff._sweep import tradeoff_curve
 
 __all__ = ["TradeoffCurve", "tradeoff_curve"]

@@ -19,7 +19,7 @@ from fermi.fitting.lam_search import NEARLY
 from fermi.inputs.arguments import number
 from fermi.records import PointRecord, ReportRecord
 from fermi.tradeoff._figures import Predicted
-from fermi.tradeoff._fits import Plan
+from fermi.tradeoff._fits import CurvePlan
 from fermi.tradeoff._grid import non_dominated
 
 
@@ -43,7 +43,7 @@ class Kept(NamedTuple):
         return np.column_stack([first, np.maximum(1.0 - first.sum(axis=1), 0.0)])
 
 
-class Choice(NamedTuple):
+class Picked(NamedTuple):
     """The number of a model, whether its validation violation is within the bound, and why it was chosen."""
 
     place: int
@@ -81,7 +81,7 @@ class TradeoffCurve:
     """
 
     def __init__(
-        self, frame: pd.DataFrame, models: list[Any], kept: list[dict[str, Kept]], plan: Plan, cv: Any
+        self, frame: pd.DataFrame, models: list[Any], kept: list[dict[str, Kept]], plan: CurvePlan, cv: Any
     ) -> None:
         self.frame, self.models = frame, models
         self.lams: list[float] = frame["lam"].unique().tolist()
@@ -192,24 +192,24 @@ class TradeoffCurve:
     def _at(self, index: int) -> str:
         return f"{self._plan.knob.word} = {self.lams[index]:.4g}"
 
-    def _choose(self, bound: float | None) -> Choice:
+    def _choose(self, bound: float | None) -> Picked:
         """The most accurate model, within the bound if one is given."""
         rows = self._validation().reset_index(drop=True)
         if bound is None:
             index = _most_accurate(rows)
-            return Choice(index, True, f"No bound on the violation was set; {self._at(index)} has the smallest error.")
+            return Picked(index, True, f"No bound on the violation was set; {self._at(index)} has the smallest error.")
         bound = number("max_violation", bound, "a number from 0 to 1", low=0.0, high=1.0)
         within = rows[rows["violation"] <= bound]
         if len(within):
             index = _most_accurate(within)
             reason = f"{self._at(index)} has the smallest error of the {len(within)} models"
-            return Choice(index, True, f"{reason} whose violation on the validation rows is at most {bound:g}.")
+            return Picked(index, True, f"{reason} whose violation on the validation rows is at most {bound:g}.")
         if rows["violation"].isna().all():
             raise FermiError("No two groups have validation rows to compare: `cv` judges on all rows.")
         best = rows.iloc[int(rows["violation"].fillna(np.inf).argmin())]
         index = _most_accurate(rows[rows["violation"] <= best["violation"] + NEARLY * best["standard_error"]])
         found = rows.iloc[index]
-        return Choice(
+        return Picked(
             index, False,
             f"No {self._plan.knob.word} brought the validation violation down to max_violation={bound:g}; the best "
             f"reached is {found['violation']:.4f} (standard error {found['standard_error']:.4f}) at {self._at(index)}.",

@@ -23,7 +23,7 @@ from fermi.inputs.features import known_target
 from fermi.inputs.groups import positions
 from fermi.tradeoff._figures import Predicted
 from fermi.tradeoff._knob import Knob
-from fermi.tradeoff._splits import Part, Table
+from fermi.tradeoff._splits import Fold, GivenRows
 
 # All threads draw from torch's one generator, so that networks trained at once would not come out the same again.
 _TORCH = threading.Lock()
@@ -47,22 +47,22 @@ class Outcome(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """Values for one part of the rows, each fit beginning where the one before ended, the first at `start`."""
+    """Values for one fold, each fit beginning where the one before ended, the first at `start`."""
 
-    part: int
+    fold: int
     values: tuple[float, ...]
     start: Any = None
 
 
 @dataclass(frozen=True)
-class Plan:
+class CurvePlan:
     """All that a fit needs to know."""
 
     estimator: Any
     knob: Knob
-    table: Table
-    test: Table | None
-    parts: Sequence[Part]
+    given: GivenRows
+    test: GivenRows | None
+    folds: Sequence[Fold]
     classes: list[Any]
     first: float
 
@@ -72,10 +72,10 @@ class Plan:
         One that fails is left out with a warning, so that the hours of the others are not lost. At the first value of
         all, which is the easiest, the error is raised: the mistake is most likely one that concerns them all.
         """
-        part, last = self.parts[chain.part], chain.part == len(self.parts) - 1
-        train = self.table.take(part.train)
-        shown: dict[str, Table | None] = {"train": train, "test": self.test} if last else {}
-        shown["validation"] = self.table.take(part.judged) if len(part.judged) else None
+        fold, last = self.folds[chain.fold], chain.fold == len(self.folds) - 1
+        train = self.given.take(fold.train)
+        shown: dict[str, GivenRows | None] = {"train": train, "test": self.test} if last else {}
+        shown["validation"] = self.given.take(fold.judged) if len(fold.judged) else None
         outcomes: list[Outcome] = []
         said: list[Said] = []
         model = chain.start
@@ -94,7 +94,7 @@ class Plan:
             outcomes.append(Outcome(value, model if last or self.knob.warm else None, seconds, seen))
         return outcomes, said
 
-    def _fitted(self, value: float, train: Table, start: Any) -> tuple[Any, float]:
+    def _fitted(self, value: float, train: GivenRows, start: Any) -> tuple[Any, float]:
         """A model of its own, and the seconds that its fit took."""
         model = clone(self.estimator) if start is None else copy.deepcopy(start)
         model.set_params(**self.knob.during_fit(value, train.notion))
@@ -104,7 +104,7 @@ class Plan:
             seconds = time.perf_counter() - began
         return model.set_params(**self.knob.after_fit()), seconds
 
-    def _predicted(self, model: Any, rows: Table) -> Predicted:
+    def _predicted(self, model: Any, rows: GivenRows) -> Predicted:
         groups = {"sensitive_features": rows.s} if self.knob.needs_attribute else {}
         labels = known_target(np.asarray(model.predict(rows.X, **groups)), self.classes, "estimator")
         if not hasattr(model, "predict_proba"):
@@ -134,7 +134,7 @@ def _heard(said: list[Said], value: float) -> Iterator[None]:
 
 
 def run_chains(
-    plan: Plan, chains: Sequence[Chain], n_jobs: Any, say: Callable[[float], None]
+    plan: CurvePlan, chains: Sequence[Chain], n_jobs: Any, say: Callable[[float], None]
 ) -> tuple[list[list[Outcome]], list[Said]]:
     """The outcomes of each chain, in order, whatever runs them, and all warnings."""
     with warnings.catch_warnings(record=True) as caught:
@@ -145,7 +145,7 @@ def run_chains(
 
 
 def _results(
-    plan: Plan, chains: Sequence[Chain], n_jobs: Any, say: Callable[[float], None]
+    plan: CurvePlan, chains: Sequence[Chain], n_jobs: Any, say: Callable[[float], None]
 ) -> Iterator[tuple[list[Outcome], list[Said]]]:
     if min(effective_n_jobs(n_jobs), len(chains)) == 1:
         yield from (plan.run(chain, say) for chain in chains)

@@ -13,56 +13,58 @@ from fermi.inputs.columns import read_columns
 from fermi.inputs.features import natural_labels
 from fermi.inputs.groups import ARGUMENT
 from fermi.records import AuditRecord, PointRecord, ReportRecord
-from fermi.tradeoff._curve import Choice, Kept
-from fermi.tradeoff._fits import Plan
-from fermi.tradeoff._splits import Table
+from fermi.tradeoff._curve import Kept, Picked
+from fermi.tradeoff._fits import CurvePlan
+from fermi.tradeoff._splits import GivenRows
 
 
-def points(frame: pd.DataFrame, models: list[Any], kept: list[dict[str, Kept]], plan: Plan) -> tuple[PointRecord, ...]:
+def points(
+    frame: pd.DataFrame, models: list[Any], kept: list[dict[str, Kept]], plan: CurvePlan
+) -> tuple[PointRecord, ...]:
     """One per model, with its audits."""
-    tables = _tables(plan)
+    given = _given_rows(plan)
     found = []
     for lam, model, seen in zip(frame["lam"].unique().tolist(), models, kept, strict=True):
         rows = frame[frame["lam"] == lam].set_index("split")
         audits: dict[str, AuditRecord] = {}
         for name, predicted in seen.items():
             if not np.isnan(rows["violation"][name]):  # where no group is known there is nothing to audit
-                audits |= _audits(name, tables[name], predicted, plan)
+                audits |= _audits(name, given[name], predicted, plan)
         label, seconds = f"{plan.knob.word} = {lam:.4g}", float(rows["seconds"]["train"])
         found.append(PointRecord(label, lam, audits, list(getattr(_owner(model, plan), "history_", [])), seconds))
     return tuple(found)
 
 
-def _tables(plan: Plan) -> dict[str, Table]:
+def _given_rows(plan: CurvePlan) -> dict[str, GivenRows]:
     """The rows of each split, in the order of the predictions."""
-    judged = np.concatenate([part.judged for part in plan.parts])
-    tables = {"train": plan.table.take(plan.parts[-1].train), "validation": plan.table.take(judged)}
-    return tables if plan.test is None else {**tables, "test": plan.test}
+    judged = np.concatenate([fold.judged for fold in plan.folds])
+    given = {"train": plan.given.take(plan.folds[-1].train), "validation": plan.given.take(judged)}
+    return given if plan.test is None else {**given, "test": plan.test}
 
 
-def _audits(name: str, rows: Table, kept: Kept, plan: Plan) -> dict[str, AuditRecord]:
+def _audits(name: str, rows: GivenRows, kept: Kept, plan: CurvePlan) -> dict[str, AuditRecord]:
     F = None if plan.knob.draws else kept.probabilities()  # the labels of a probability matrix are the most probable
     predicted = natural_labels(plan.classes)[kept.labels] if F is None else F
     notion = rows.notion or plan.knob.notion
     return audits_by_column(name, rows.y, predicted, rows.s, plan.knob.attributes, notion=notion, classes=plan.classes)
 
 
-def _owner(model: Any, plan: Plan) -> Any:
+def _owner(model: Any, plan: CurvePlan) -> Any:
     """What the knob belongs to, inside of a model."""
     path = plan.knob.prefix.removesuffix("__")
     return model.get_params(deep=True)[path] if path else model
 
 
-def record(found: tuple[PointRecord, ...], choice: Choice, plan: Plan, cv: Any) -> ReportRecord:
+def record(found: tuple[PointRecord, ...], choice: Picked, plan: CurvePlan, cv: Any) -> ReportRecord:
     """The page's record."""
-    columns = [name or "one without a name" for name in read_columns(plan.table.s, ARGUMENT)]
-    judged = sum(len(part.judged) for part in plan.parts)
+    columns = [name or "one without a name" for name in read_columns(plan.given.s, ARGUMENT)]
+    judged = sum(len(fold.judged) for fold in plan.folds)
     facts = {
         "Model": type(_owner(plan.estimator, plan)).__name__,
         "Fairness": plan.knob.notion.name.replace("_", " "),
         "Groups": ", ".join(columns) + (", each by itself" if plan.knob.attributes == "each" and columns[1:] else ""),
         "Classes": listed(plan.classes),
-        "Training rows": f"{len(plan.parts[-1].train):,}",
+        "Training rows": f"{len(plan.folds[-1].train):,}",
         "Validation rows": f"{judged:,}, " + ("held out" if cv is None else "each predicted by a model without it"),
     }
     if plan.test is not None:

@@ -27,7 +27,7 @@ _QUARTERS = 4
 _CV = "a whole number of at least 2, a splitter of scikit-learn's, pairs of row numbers, or None"
 
 
-class Table(NamedTuple):
+class GivenRows(NamedTuple):
     """Rows as the user gave them, and the notion if it has a column of its own, about the same rows."""
 
     X: Any
@@ -35,22 +35,22 @@ class Table(NamedTuple):
     s: Any
     notion: Notion | None = None
 
-    def take(self, rows: Ints) -> Table:
+    def take(self, rows: Ints) -> GivenRows:
         """Some of them."""
         notion = self.notion
         if isinstance(notion, ConditionalParity):
             notion = replace(notion, values=take(notion.values, rows))
-        return Table(take(self.X, rows), take(self.y, rows), take(self.s, rows), notion)
+        return GivenRows(take(self.X, rows), take(self.y, rows), take(self.s, rows), notion)
 
 
 class Tested(NamedTuple):
     """Test rows and their codes."""
 
-    table: Table
+    given: GivenRows
     coded: Problem
 
 
-class Part(NamedTuple):
+class Fold(NamedTuple):
     """The numbers of the rows that train a model, and of those that judge it."""
 
     train: Ints
@@ -71,7 +71,7 @@ def take(data: Any, rows: Ints) -> Any:
     return data.tocsr()[rows] if hasattr(data, "tocsr") else data[rows]
 
 
-def read_training(X: Any, y: Any, sensitive_features: Any, knob: Knob) -> tuple[Table, Problem, list[Any]]:
+def read_training(X: Any, y: Any, sensitive_features: Any, knob: Knob) -> tuple[GivenRows, Problem, list[Any]]:
     """The rows, their codes, and the classes."""
     if sensitive_features is None:
         raise bad_argument("sensitive_features", "is None", "the groups, one column or several")
@@ -84,7 +84,7 @@ def read_training(X: Any, y: Any, sensitive_features: Any, knob: Knob) -> tuple[
         raise bad_argument("y", f"holds {listed(classes)} only", "at least two classes")
     coded = _coded(Source(X, y, sensitive_features, None), codes.dense(), classes, knob)
     notion = knob.notion.aligned(_index(X, y, sensitive_features))
-    return Table(X, y, sensitive_features, None if notion.column is None else notion), coded, classes
+    return GivenRows(X, y, sensitive_features, None if notion.column is None else notion), coded, classes
 
 
 def _index(X: Any, y: Any, sensitive_features: Any) -> Any:
@@ -93,7 +93,7 @@ def _index(X: Any, y: Any, sensitive_features: Any) -> Any:
     return next((index for index in indexes if index is not None), None)
 
 
-def read_test(X: Any, y: Any, sensitive: Any, training: Table, classes: list[Any], knob: Knob) -> Tested | None:
+def read_test(X: Any, y: Any, sensitive: Any, training: GivenRows, classes: list[Any], knob: Knob) -> Tested | None:
     """The test rows and their codes, if there are any."""
     given = {"X_test": X, "y_test": y, "sensitive_test": sensitive}
     absent = [name for name, value in given.items() if value is None]
@@ -115,7 +115,7 @@ def read_test(X: Any, y: Any, sensitive: Any, training: Table, classes: list[Any
     target = known_target(cast(Any, read_column(y, "y_test")), classes, "y_test")
     coded = _coded(source, target, classes, knob, known=False)
     notion = knob.notion.aligned(_index(X, y, sensitive))
-    return Tested(Table(X, y, sensitive, None if notion.column is None else notion), coded)
+    return Tested(GivenRows(X, y, sensitive, None if notion.column is None else notion), coded)
 
 
 def _coded(source: Source, target: Ints, classes: list[Any], knob: Knob, *, known: bool = True) -> Problem:
@@ -130,31 +130,31 @@ def _count(X: Any) -> int:
     return int(frame.shape[0]) if hasattr(frame, "shape") else len(X)
 
 
-def split(coded: Problem, cv: Any, random_state: Any) -> list[Part]:
-    """Parts to train and judge on; the models of the last are the ones to keep."""
+def split(coded: Problem, cv: Any, random_state: Any) -> list[Fold]:
+    """Folds to train and judge on; the models of the last are the ones to keep."""
     rng = generator(0 if random_state is None else copy.deepcopy(random_state))
     n = len(coded.target)
     if cv is None:
         strata = coded.strata()
-        fold = folds(strata, _QUARTERS, rng)
-        fold[np.bincount(strata)[strata] == 1] = 1  # what occurs once can only be learned from
-        parts = [Part(np.flatnonzero(fold != 0), np.flatnonzero(fold == 0))]
+        quarter = folds(strata, _QUARTERS, rng)
+        quarter[np.bincount(strata)[strata] == 1] = 1  # what occurs once can only be learned from
+        made = [Fold(np.flatnonzero(quarter != 0), np.flatnonzero(quarter == 0))]
     else:
-        parts = [*_folds(coded, cv, rng), Part(np.arange(n), np.arange(0))]
-    judged = np.concatenate([part.judged for part in parts])
-    learns = all(len(np.unique(coded.target[part.train])) > 1 for part in parts)
-    if not (learns and coded.take(judged).is_judgeable() and all(coded.take(p.train).is_judgeable() for p in parts)):
+        made = [*_folds(coded, cv, rng), Fold(np.arange(n), np.arange(0))]
+    judged = np.concatenate([fold.judged for fold in made])
+    learns = all(len(np.unique(coded.target[fold.train])) > 1 for fold in made)
+    if not (learns and coded.take(judged).is_judgeable() and all(coded.take(f.train).is_judgeable() for f in made)):
         raise bad_argument("X", f"has too few rows to hold some out ({n})", "each class and a known group in each part")
-    return parts
+    return made
 
 
-def _folds(coded: Problem, cv: Any, rng: np.random.Generator) -> list[Part]:
+def _folds(coded: Problem, cv: Any, rng: np.random.Generator) -> list[Fold]:
     n = len(coded.target)
     if isinstance(cv, numbers.Integral):
         count = whole("cv", cv, _CV, low=2)
-        fold = folds(coded.strata(), count, rng)
-        return [Part(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(count)]
+        own = folds(coded.strata(), count, rng)
+        return [Fold(np.flatnonzero(own != f), np.flatnonzero(own == f)) for f in range(count)]
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise bad_argument("cv", f"is {cv!r}", _CV)
     pairs = check_cv(cv).split(np.zeros((n, 1)), coded.target)
-    return [Part(np.asarray(train), np.asarray(judged)) for train, judged in pairs]
+    return [Fold(np.asarray(train), np.asarray(judged)) for train, judged in pairs]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermi.datasets.common.dataset import Dataset
-from fermi.datasets.common.files import home
-from fermi.datasets.common.tables import flag
+from fermi.datasets.common.downloads import home
+from fermi.datasets.common.loading import flag
 from fermi.errors import DataError, bad_argument
 from fermi.inputs.arguments import AT_LEAST_ONE, chosen, whole
 

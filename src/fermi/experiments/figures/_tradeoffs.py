@@ -46,7 +46,7 @@ def figure(
     def summarise(records: pd.DataFrame) -> str:
         return "\n\n".join([verdicts(claims, records), NOTE, tables(records, by)])
 
-    return Figure(title, cells, tabular.run, summarise, Panels(*panels).draw, tabular.VERSION)
+    return Figure(title, cells, tabular.run, summarise, Panels(*panels).draw, tabular.VERSION, way=tabular.WAY)
 
 
 def grid(quick: bool, methods: Sequence[str], **options: Any) -> Iterator[Cell]:

@@ -128,4 +128,5 @@ FIGURE = Figure(
     summarise,
     draw,
     tabular.VERSION,
+    way=tabular.WAY,
 )

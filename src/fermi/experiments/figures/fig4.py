@@ -230,4 +230,11 @@ def _curves(ax: Any, some: pd.DataFrame, pairing: Pairing) -> None:
         ax.errorbar(gaps, errors, up, across, label=method, elinewidth=0.5, **looks)
 
 
-FIGURE = Figure("Figure 4: toxic comments, batches of 128 and 16 (section 4.2)", cells, run, summarise, draw)
+FIGURE = Figure(
+    "Figure 4: toxic comments, batches of 128 and 16 (section 4.2)",
+    cells,
+    run,
+    summarise,
+    draw,
+    way="comments",
+)

@@ -235,4 +235,5 @@ FIGURE = Figure(
     summarise,
     draw,
     version=2,
+    way="communities",
 )

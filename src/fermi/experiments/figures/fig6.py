@@ -268,4 +268,11 @@ def draw(records: pd.DataFrame, canvas: Any) -> None:
         ax.legend(fontsize=7, frameon=False, ncols=2)
 
 
-FIGURE = Figure("Figure 6: colour MNIST, errors against λ and batch size", cells, color_mnist.run, summarise, draw)
+FIGURE = Figure(
+    "Figure 6: colour MNIST, errors against λ and batch size",
+    cells,
+    color_mnist.run,
+    summarise,
+    draw,
+    way="color_mnist",
+)

@@ -225,4 +225,5 @@ FIGURE = Figure(
     convergence.run,
     summarise,
     draw,
+    way="convergence",
 )

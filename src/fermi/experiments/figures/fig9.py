@@ -117,4 +117,5 @@ FIGURE = Figure(
     summarise,
     draw,
     tabular.VERSION,
+    way=tabular.WAY,
 )

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from fermi import baselines
-from fermi.experiments.figure import Cell, Figure, Record
+from fermi.experiments.figure import Cell, CellRecord, Figure
 from fermi.experiments.judging.claims import Claim, Verdict, verdicts
 
 COLUMNS = {
@@ -31,7 +31,7 @@ def cells(quick: bool) -> Iterator[Cell]:
         yield {"method": name, **{column: can[column] for column in COLUMNS}}
 
 
-def run(cell: Cell) -> Record:
+def run(cell: Cell) -> CellRecord:
     """Nothing: what the method says of itself is in the cell, so that a change makes another cell."""
     return {}
 
@@ -60,4 +60,4 @@ def summarise(records: pd.DataFrame) -> str:
     return "\n\n".join([verdicts(CLAIMS, records), "\n".join(lines), last])
 
 
-FIGURE = Figure("Table 1: what each method can do", cells, run, summarise)
+FIGURE = Figure("Table 1: what each method can do", cells, run, summarise, way="table1")

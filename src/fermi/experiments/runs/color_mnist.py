@@ -17,8 +17,8 @@ from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from fermi.datasets import color_mnist
-from fermi.experiments.figure import Cell, Record
-from fermi.experiments.runs import loop
+from fermi.experiments.figure import Cell, CellRecord
+from fermi.experiments.runs import penalised_loop
 from fermi.torch import models
 from fermi.torch.feed import predict_logits
 
@@ -49,13 +49,13 @@ def digits(seed: int) -> Digits:
     return Digits(*((pixels / SCALE, labels) for pixels, labels in parts))
 
 
-def run(cell: Cell) -> Record:
+def run(cell: Cell) -> CellRecord:
     """Train with one penalty, and measure on the digits trained on, on those that choose λ, and on the test digits."""
     torch.set_num_threads(1)
     train, held_out, test = digits(cell["seed"])
     began = time.perf_counter()
     module = fitted(cell, train)
-    record: Record = {"seconds": time.perf_counter() - began}
+    record: CellRecord = {"seconds": time.perf_counter() - began}
     parts = {"train": (train[0][:JUDGED], train[1][:JUDGED]), "val": held_out, "test": test}
     return record | {f"{name}_error": error(module, part) for name, part in parts.items()}
 
@@ -65,10 +65,10 @@ def fitted(cell: Cell, train: tuple[Pixels, Any]) -> nn.Module:
     torch.manual_seed(cell["seed"])
     module = models.lenet5() if cell["model"] == "lenet5" else models.mlp(int(np.prod(train[0].shape[1:])), 10)
     average = AveragedModel(module, avg_fn=faded)
-    lam, rows = cell["lam"], loop.coded(train[0], train[1], train[1])  # with σ = 0 the colour is the label
-    extra = loop.penalty(cell["method"], rows, lam) if lam > 0.0 else None
-    how = loop.Training(cell["batch_size"], cell["steps"], cell["lr"], cell["lr_w"], True, cell["seed"])
-    for _ in loop.train(module, rows, extra, how, lam or 1.0):
+    lam, rows = cell["lam"], penalised_loop.coded(train[0], train[1], train[1])  # with σ = 0 the colour is the label
+    extra = penalised_loop.penalty(cell["method"], rows, lam) if lam > 0.0 else None
+    how = penalised_loop.Training(cell["batch_size"], cell["steps"], cell["lr"], cell["lr_w"], True, cell["seed"])
+    for _ in penalised_loop.train(module, rows, extra, how, lam or 1.0):
         average.update_parameters(module)
     return average
 

@@ -16,9 +16,9 @@ from fermi._typing import Floats
 from fermi.baselines.common.linear_models import mixture
 from fermi.datasets import toxic
 from fermi.datasets.common.comments import Vocabulary
-from fermi.datasets.common.files import home
+from fermi.datasets.common.downloads import home
 from fermi.errors import DataError
-from fermi.experiments.figure import Cell, Record
+from fermi.experiments.figure import Cell, CellRecord
 from fermi.experiments.judging.bounded_errors import strengths
 from fermi.formulas.gaps import standard_error
 from fermi.inputs.folds import folds
@@ -34,7 +34,7 @@ _PARTS = 3  # one training row in so many chooses the knob
 _OTHERS = 3000  # comments that name no religion, kept in either part
 
 
-class Rows(NamedTuple):
+class Comments(NamedTuple):
     """Comments as numbers of words; their labels as given and as they were before bias and noise; their religions."""
 
     X: Any
@@ -46,9 +46,9 @@ class Rows(NamedTuple):
 class Split(NamedTuple):
     """The rows that train, choose the knob and test, and the network that reads them."""
 
-    train: Rows
-    val: Rows
-    test: Rows
+    train: Comments
+    val: Comments
+    test: Comments
     network: Any
 
 
@@ -69,18 +69,18 @@ def split(dataset: str, seed: int) -> Split:
     words = Vocabulary.fit(data.X_train["comment"], length=20 if templated else 250)
     held = held_against(data.X_train["comment"], data.y_train) if templated else {}
 
-    def rows(comments: pd.Series[Any], y: pd.Series[Any], s: pd.Series[Any]) -> Rows:
+    def rows(comments: pd.Series[Any], y: pd.Series[Any], s: pd.Series[Any]) -> Comments:
         others = rng.permutation(np.flatnonzero(s.isna()))[:_OTHERS]
         kept = np.sort(np.append(np.flatnonzero(s.notna()), others))
         comments, y, s = comments.iloc[kept], y.iloc[kept], s.iloc[kept]
         given = biased(comments, y, s, held, NOISE, rng) if templated else y
-        return Rows(words.transform(comments), given.to_numpy(), y.to_numpy(), s.to_numpy(dtype=object))
+        return Comments(words.transform(comments), given.to_numpy(), y.to_numpy(), s.to_numpy(dtype=object))
 
     train = rows(data.X_train["comment"], data.y_train, data.s_train["religion"])
     test = rows(data.X_test["comment"], data.y_test, data.s_test["religion"])
     strata = np.unique(train.y.astype(str) + " " + train.s.astype(str), return_inverse=True)[1]
     judges = folds(strata, _PARTS, rng) == 0
-    own, val = (Rows(*(column[part] for column in train)) for part in (~judges, judges))
+    own, val = (Comments(*(column[part] for column in train)) for part in (~judges, judges))
     return Split(own, val, test, network(words))
 
 
@@ -121,7 +121,7 @@ def biased(
     return y.where(~blamed, 1).where(~flipped, 1 - y.where(~blamed, 1))
 
 
-def run(cell: Cell) -> list[Record]:
+def run(cell: Cell) -> list[CellRecord]:
     """A record per strength; for the unmitigated network, those of the naive trade as well."""
     rows = split(cell["dataset"], cell["seed"])
     plain = cell["method"] == "none"
@@ -129,7 +129,7 @@ def run(cell: Cell) -> list[Record]:
     for strength in [0.0] if plain else strengths(cell["knobs"]):
         began = time.perf_counter()
         model = fitted(cell, rows, strength)
-        own: Record = {"strength": strength, "seconds": time.perf_counter() - began}
+        own: CellRecord = {"strength": strength, "seconds": time.perf_counter() - began}
         majority = np.bincount(rows.train.y).argmax()
         own |= {f"{part}_constant_error": float(np.mean(getattr(rows, part).y != majority)) for part in ("val", "test")}
         F = {part: model.predict_proba(getattr(rows, part).X) for part in ("val", "test")}
@@ -139,7 +139,7 @@ def run(cell: Cell) -> list[Record]:
     return records
 
 
-def naive(cell: Cell, rows: Split, F: dict[str, Floats], own: Record) -> list[Record]:
+def naive(cell: Cell, rows: Split, F: dict[str, Floats], own: CellRecord) -> list[CellRecord]:
     """The plain label or, with a probability, the majority's: needs no training of its own."""
     rng = np.random.default_rng(cell["seed"])
     majority = np.eye(2)[np.bincount(rows.train.y).argmax()]
@@ -163,9 +163,9 @@ def fitted(cell: Cell, rows: Split, strength: float) -> Any:
         return model.fit(rows.train.X, rows.train.y, sensitive_features=rows.train.s)
 
 
-def measured(rows: Split, F: dict[str, Floats], labels: dict[str, Any]) -> Record:
+def measured(rows: Split, F: dict[str, Floats], labels: dict[str, Any]) -> CellRecord:
     """Errors, false positive rates and their gap between the religions, against labels as given and as they were."""
-    found: Record = {}
+    found: CellRecord = {}
     for part in F:
         own = getattr(rows, part)
         table = Contingency.from_predictions(labels[part], own.s, y_true=own.y, notion=NOTION, classes=[0, 1])

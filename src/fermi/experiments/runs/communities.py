@@ -14,7 +14,7 @@ from fermi import baselines
 from fermi.baselines.common.protocol import geometric
 from fermi.baselines.fermi import LAM
 from fermi.datasets import Dataset, load
-from fermi.experiments.figure import Cell, Record
+from fermi.experiments.figure import Cell, CellRecord
 from fermi.experiments.judging.bounded_errors import Pairing, strengths, with_unmitigated
 from fermi.experiments.runs.group_gaps import by_chance, cooled, gaps
 from fermi.experiments.runs.tabular import RATE, joined
@@ -45,7 +45,7 @@ HONEST = (
 _PARTS = 4  # one training row in so many chooses the knob
 
 
-class Rows(NamedTuple):
+class CommunitiesSplit(NamedTuple):
     """A split, and the training rows that choose the knob."""
 
     data: Dataset
@@ -53,13 +53,13 @@ class Rows(NamedTuple):
 
 
 @functools.lru_cache(maxsize=8)
-def rows(attributes: int, split: int) -> Rows:
+def rows(attributes: int, split: int) -> CommunitiesSplit:
     """A fifth of all rows test; a quarter of the others chooses, the same for any number of attributes."""
     data = load("communities", n_attributes=attributes, random_state=split).numeric()
-    return Rows(data, folds(data.y_train.to_numpy(), _PARTS, np.random.default_rng(split)) == 0)
+    return CommunitiesSplit(data, folds(data.y_train.to_numpy(), _PARTS, np.random.default_rng(split)) == 0)
 
 
-def run(cell: Cell) -> list[Record]:
+def run(cell: Cell) -> list[CellRecord]:
     """A record per strength, or per divisor of the logits for the unmitigated model."""
     data, judges = rows(cell["attributes"], cell["split"])
     notion = NOTIONS[cell["notion"]]
@@ -68,7 +68,7 @@ def run(cell: Cell) -> list[Record]:
     for strength in [0.0] if plain else strengths(cell["knobs"]):
         began = time.perf_counter()
         model = fitted(cell, data, ~judges, notion, strength)
-        record: Record = {"strength": strength, "seconds": time.perf_counter() - began}
+        record: CellRecord = {"strength": strength, "seconds": time.perf_counter() - began}
         record["groups"] = joined(data.s_train[~judges]).nunique()
         majority = data.y_train[~judges].mode()[0]
         record["val_constant_error"] = float((data.y_train[judges] != majority).mean())
@@ -99,7 +99,7 @@ def fitted(cell: Cell, data: Dataset, train: Any, notion: Notion, strength: floa
         return model.fit(X, y, sensitive_features=s)
 
 
-def measured(F: Any, data: Dataset, judges: Any, notion: Notion, divisor: float = 1.0) -> Record:
+def measured(F: Any, data: Dataset, judges: Any, notion: Notion, divisor: float = 1.0) -> CellRecord:
     """On the rows that choose and on the test rows."""
     own = {"val": (data.y_train[judges], data.s_train[judges]), "test": (data.y_test, data.s_test)}
     return {

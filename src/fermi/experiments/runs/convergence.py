@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from fermi import FermiClassifier
 from fermi.baselines.common.protocol import Rows
 from fermi.baselines.mary import ChiSquared
-from fermi.experiments.figure import Cell, Record
-from fermi.experiments.runs import loop, tabular
+from fermi.experiments.figure import Cell, CellRecord
+from fermi.experiments.runs import penalised_loop, tabular
 from fermi.formulas.ermi import ermi, optimal_dual
 from fermi.inputs.groups import GroupEncoder
 from fermi.torch import FermiRegularizer, models
@@ -29,7 +29,7 @@ DRAWS = 1000  # batches of each size
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class AdultTensors:
     """Rows for training and testing."""
 
     X: Tensor
@@ -40,60 +40,62 @@ class Table:
 
     def coded(self) -> Rows:
         """The training rows as the penalties of `fermi.baselines` take them."""
-        return loop.coded(self.X.numpy(), self.y.numpy(), self.s.numpy())
+        return penalised_loop.coded(self.X.numpy(), self.y.numpy(), self.s.numpy())
 
 
 @functools.lru_cache(maxsize=2)
-def adult(limit: int | None) -> Table:
+def adult(limit: int | None) -> AdultTensors:
     """Adult with the publisher's split; sex is the attribute, and not among the features."""
     data, s_train, _, _ = tabular.rows("adult", 0, True, limit)
     X, X_test = (torch.tensor(part.to_numpy("float32")) for part in (data.X_train, data.X_test))
     classes, y = np.unique(data.y_train, return_inverse=True)
     y_test = torch.tensor(np.searchsorted(classes, data.y_test.to_numpy()))
-    return Table(X, torch.tensor(y), torch.tensor(GroupEncoder().fit_transform(s_train)), X_test, y_test)
+    return AdultTensors(X, torch.tensor(y), torch.tensor(GroupEncoder().fit_transform(s_train)), X_test, y_test)
 
 
-def run(cell: Cell) -> list[Record]:
+def run(cell: Cell) -> list[CellRecord]:
     """What was measured along one training, and the means of both estimates where it ended."""
-    table, lam = adult(cell["rows"]), cell["lam"]
+    data, lam = adult(cell["rows"]), cell["lam"]
     if cell["method"] == "exact":
-        return [{"kind": "exact", **exact(table, lam)}]
+        return [{"kind": "exact", **exact(data, lam)}]
     torch.manual_seed(cell["seed"])
-    module, steps = network(cell["model"], table), cell["steps"]
-    how = loop.Training(cell["batch_size"], steps, cell["lr"], cell["lr_w"], cell["rates"] == "falling", cell["seed"])
-    records = [{"kind": "path", "step": 0, **measured(module, table, lam)}]
-    coded = table.coded()
-    for step in loop.train(module, coded, loop.penalty(cell["method"], coded, lam), how, lam):
+    module, steps = network(cell["model"], data), cell["steps"]
+    how = penalised_loop.Training(
+        cell["batch_size"], steps, cell["lr"], cell["lr_w"], cell["rates"] == "falling", cell["seed"]
+    )
+    records = [{"kind": "path", "step": 0, **measured(module, data, lam)}]
+    coded = data.coded()
+    for step in penalised_loop.train(module, coded, penalised_loop.penalty(cell["method"], coded, lam), how, lam):
         if step % max(1, steps // POINTS) == 0:
-            records.append({"kind": "path", "step": step, **measured(module, table, lam)})
+            records.append({"kind": "path", "step": step, **measured(module, data, lam)})
     with torch.no_grad():
-        logits = module(table.X)
+        logits = module(data.X)
     # Batches of its own for each run, so that means over runs are means over more batches.
     draws = np.random.default_rng([cell["seed"], *map(ord, cell["model"] + cell["rates"] + cell["method"])])
-    return records + estimates(logits, table, draws, DRAWS)
+    return records + estimates(logits, data, draws, DRAWS)
 
 
-def network(model: str, table: Table) -> nn.Module:
+def network(model: str, data: AdultTensors) -> nn.Module:
     """A linear model, or two small hidden layers."""
     make = models.logistic if model == "linear" else functools.partial(models.mlp, hidden=(30, 20))
-    return make(table.X.shape[1], int(table.y.max()) + 1)
+    return make(data.X.shape[1], int(data.y.max()) + 1)
 
 
-def measured(module: nn.Module, table: Table, lam: float) -> dict[str, float]:
+def measured(module: nn.Module, data: AdultTensors, lam: float) -> dict[str, float]:
     """The objective of all training rows and the length of its gradient; the accuracy on test rows."""
-    loss, dependence = parts(module(table.X), table)
+    loss, dependence = parts(module(data.X), data)
     gradient = torch.autograd.grad(loss + lam * dependence, list(module.parameters()))
     with torch.no_grad():
-        right = module(table.X_test).argmax(1) == table.y_test
+        right = module(data.X_test).argmax(1) == data.y_test
     return {
         **named(loss, dependence, lam), "test_accuracy": float(right.float().mean()),
         "gradient": float(torch.cat([part.flatten() for part in gradient]).norm()),
     }  # fmt: skip
 
 
-def parts(logits: Tensor, table: Table) -> tuple[Tensor, Tensor]:
+def parts(logits: Tensor, data: AdultTensors) -> tuple[Tensor, Tensor]:
     """Cross-entropy and ERMI of all training rows."""
-    return nn.functional.cross_entropy(logits, table.y), ermi(joint(logits, table.s))
+    return nn.functional.cross_entropy(logits, data.y), ermi(joint(logits, data.s))
 
 
 def named(loss: Tensor, dependence: Tensor, lam: float) -> dict[str, float]:
@@ -108,35 +110,40 @@ def joint(logits: Tensor, s: Tensor) -> Tensor:
     return F.new_zeros(int(s.max()) + 1, F.shape[1]).index_add(0, s, F) / len(F)
 
 
-def exact(table: Table, lam: float) -> dict[str, float]:
+def exact(data: AdultTensors, lam: float) -> dict[str, float]:
     """The least objective of a linear model, by L-BFGS on all rows."""
     model = FermiClassifier(lam=lam, solver="lbfgs", l2=0.0, max_iter=2000)
-    model.fit(table.X.numpy().astype(float), table.y.numpy(), sensitive_features=table.s.numpy())
-    logits = torch.tensor(model.predict_proba(table.X.numpy().astype(float))).log()
-    loss, dependence = parts(logits, table)
-    right = model.predict(table.X_test.numpy().astype(float)) == table.y_test.numpy()
+    model.fit(data.X.numpy().astype(float), data.y.numpy(), sensitive_features=data.s.numpy())
+    logits = torch.tensor(model.predict_proba(data.X.numpy().astype(float))).log()
+    loss, dependence = parts(logits, data)
+    right = model.predict(data.X_test.numpy().astype(float)) == data.y_test.numpy()
     return {**named(loss, dependence, lam), "test_accuracy": float(right.mean())}
 
 
 @torch.no_grad()
-def estimates(logits: Tensor, table: Table, rng: np.random.Generator, draws: int) -> list[Record]:
+def estimates(logits: Tensor, data: AdultTensors, rng: np.random.Generator, draws: int) -> list[CellRecord]:
     """Of given predictions: the mean of each method's estimate over batches of each size, beside ERMI of all rows.
 
     FERMI's is taken at the best W for these predictions, so that its mean should be ERMI itself.
     """
-    P = joint(logits.double(), table.s)
-    ours = FermiRegularizer.from_labels(table.s, n_classes=P.shape[1]).double().eval()
+    P = joint(logits.double(), data.s)
+    ours = FermiRegularizer.from_labels(data.s, n_classes=P.shape[1]).double().eval()
     ours.W.copy_(optimal_dual(P)[None])
-    theirs, F = ChiSquared(table.coded()), logits.double().softmax(1)
+    theirs, F = ChiSquared(data.coded()), logits.double().softmax(1)
     found = []
     for size in BATCHES:
         drawn = torch.tensor(rng.integers(len(F), size=(draws, size)))
         none = torch.zeros(size, dtype=torch.int64)
-        values = [(ours(F[i].log(), table.s[i]), theirs(F[i].log(), table.y[i], table.s[i], none)) for i in drawn]
+        values = [(ours(F[i].log(), data.s[i]), theirs(F[i].log(), data.y[i], data.s[i], none)) for i in drawn]
         for method, column in zip(("fermi", "mary"), np.array(values, dtype=float).T, strict=True):
-            entry: Record = {"kind": "estimate", "estimate_of": method, "estimate_batch": size, "ermi": float(ermi(P))}
+            entry: CellRecord = {
+                "kind": "estimate",
+                "estimate_of": method,
+                "estimate_batch": size,
+                "ermi": float(ermi(P)),
+            }
             entry |= {"bias": float(column.mean() - entry["ermi"]), "standard_error": deviation(column)}
-            found.append(entry | {"expected_bias": expected_bias(F, table.s, size) if method == "mary" else 0.0})
+            found.append(entry | {"expected_bias": expected_bias(F, data.s, size) if method == "mary" else 0.0})
     return found
 
 

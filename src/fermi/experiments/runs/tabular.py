@@ -15,14 +15,14 @@ import pandas as pd
 
 from fermi import baselines
 from fermi.datasets import Dataset, load
-from fermi.experiments.figure import Cell, Record
+from fermi.experiments.figure import Cell, CellRecord
 from fermi.formulas.gaps import standard_error
 from fermi.inputs.folds import folds
 from fermi.measures import parity_difference
 from fermi.measures.contingency import Contingency
 from fermi.torch.models import logistic
 
-VERSION = 2  # of `run`
+WAY, VERSION = "tabular", 2  # of `run`
 STRENGTHS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)
 QUICK_STRENGTHS = (0.0, 0.5, 1.0)
 _PARTS = 4  # one row of the training part in so many chooses the knob
@@ -59,7 +59,7 @@ def cells(
             }  # fmt: skip
 
 
-class Table(NamedTuple):
+class TabularSplit(NamedTuple):
     """The rows of a cell as numbers: a data set, the groups of training and test rows, and who chooses the knob."""
 
     data: Dataset
@@ -69,7 +69,7 @@ class Table(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def rows(dataset: str, split: int, blind: bool, limit: int | None) -> Table:
+def rows(dataset: str, split: int, blind: bool, limit: int | None) -> TabularSplit:
     """The rows of a split; `limit` keeps the first so many training rows."""
     options: dict[str, Any] = {"include_sensitive": not blind}
     if dataset == "compas":
@@ -83,7 +83,7 @@ def rows(dataset: str, split: int, blind: bool, limit: int | None) -> Table:
     s_train, s_test = joined(data.s_train), joined(data.s_test)
     strata = np.unique(data.y_train.astype(str) + " " + s_train, return_inverse=True)[1]
     # A quarter of the training rows, with all groups and classes in proportion.
-    return Table(data, s_train, s_test, folds(strata, _PARTS, np.random.default_rng(split)) == 0)
+    return TabularSplit(data, s_train, s_test, folds(strata, _PARTS, np.random.default_rng(split)) == 0)
 
 
 def joined(columns: pd.DataFrame) -> pd.Series[Any]:
@@ -94,7 +94,7 @@ def joined(columns: pd.DataFrame) -> pd.Series[Any]:
     return first
 
 
-def run(cell: Cell) -> Record:
+def run(cell: Cell) -> CellRecord:
     """Fit one method, and measure it on the rows that choose the knob and on the test rows."""
     data, s_train, s_test, judged = rows(cell["dataset"], cell["split"], cell["blind"], cell.get("rows"))
     train = np.flatnonzero(~judged)
@@ -104,7 +104,7 @@ def run(cell: Cell) -> Record:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(data.X_train.iloc[train], data.y_train.iloc[train], sensitive_features=groups)
-    record: Record = {"seconds": time.perf_counter() - began}
+    record: CellRecord = {"seconds": time.perf_counter() - began}
     parts = {
         "val": (data.X_train[judged], data.y_train[judged], s_train[judged]),
         "test": (data.X_test, data.y_test, s_test),
@@ -141,7 +141,7 @@ def corrupted(s: Any, cell: Cell) -> Any:
     return s
 
 
-def measured(model: Any, X: Any, y: Any, s: Any, notion: str) -> Record:
+def measured(model: Any, X: Any, y: Any, s: Any, notion: str) -> CellRecord:
     """Hard error with hard violation, soft with soft: labels on both axes, or draws from the probabilities on both."""
     predicted, F = model.predict(X, s), model.predict_proba(X, s)
     wrong = predicted != np.asarray(y)
@@ -162,7 +162,7 @@ def measured(model: Any, X: Any, y: Any, s: Any, notion: str) -> Record:
     }
 
 
-def constant(y: Any, label: Any) -> Record:
+def constant(y: Any, label: Any) -> CellRecord:
     """The errors of giving all rows one label."""
     wrong = np.asarray(y) != label
     return {"constant_error": float(np.mean(wrong)), "constant_block_errors": block_errors(wrong)}

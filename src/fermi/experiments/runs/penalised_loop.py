@@ -46,7 +46,7 @@ class Training:
     seed: int
 
 
-class Fermi(nn.Module):
+class FermiPenalty(nn.Module):
     """λ times the unbiased estimate, in the form of the other penalties."""
 
     def __init__(self, rows: Rows, lam: float) -> None:
@@ -75,7 +75,7 @@ class Weighed(nn.Module):
 
 def penalty(method: str, rows: Rows, lam: float) -> nn.Module:
     """λ times what a method adds to the loss."""
-    return Fermi(rows, lam) if method == "fermi" else Weighed(method, rows, lam)
+    return FermiPenalty(rows, lam) if method == "fermi" else Weighed(method, rows, lam)
 
 
 def coded(X: Any, y: Any, s: Any) -> Rows:

@@ -15,7 +15,7 @@ from fermi.fitting.problem import Problem
 from fermi.fitting.progress import Progress
 from fermi.tradeoff._curve import Kept, TradeoffCurve
 from fermi.tradeoff._figures import Predicted, figures
-from fermi.tradeoff._fits import Chain, Outcome, Plan, Said, repeat, run_chains
+from fermi.tradeoff._fits import Chain, CurvePlan, Outcome, Said, repeat, run_chains
 from fermi.tradeoff._grid import ROUNDS, Place, between, first_values, read_values
 from fermi.tradeoff._knob import Knob
 from fermi.tradeoff._splits import read_test, read_training, split
@@ -86,29 +86,29 @@ def tradeoff_curve(
     """
     knob = Knob.find(estimator)
     values = first_values(knob) if lams is None else read_values(lams, knob)
-    table, coded, classes = read_training(X, y, sensitive_features, knob)
-    test = read_test(X_test, y_test, sensitive_test, table, classes, knob)
-    parts = split(coded, cv, knob.own.get("random_state"))
-    plan = Plan(estimator, knob, table, None if test is None else test.table, parts, classes, values[0])
-    held_out = coded.take(np.concatenate([part.judged for part in parts]))
-    rows = {"train": coded.take(parts[-1].train), "validation": held_out}
+    given, coded, classes = read_training(X, y, sensitive_features, knob)
+    test = read_test(X_test, y_test, sensitive_test, given, classes, knob)
+    folds = split(coded, cv, knob.own.get("random_state"))
+    plan = CurvePlan(estimator, knob, given, None if test is None else test.given, folds, classes, values[0])
+    held_out = coded.take(np.concatenate([fold.judged for fold in folds]))
+    rows = {"train": coded.take(folds[-1].train), "validation": held_out}
     if test is not None:
         rows["test"] = test.coded
     with Progress(progress) as bar:
-        path = _Path(plan, rows, n_jobs, bar)
-        path.extend(values)
+        sweep = _Sweep(plan, rows, n_jobs, bar)
+        sweep.extend(values)
         if lams is None:
-            path.refine()
-    repeat(path.said, knob, level=3)
-    found = path.outcomes
-    kept = [{name: Kept.of(p) for name, p in path.predicted(value).items()} for value in path.values]
-    return TradeoffCurve(path.frame(), [found[value][-1].model for value in path.values], kept, plan, cv)
+            sweep.refine()
+    repeat(sweep.said, knob, level=3)
+    found = sweep.outcomes
+    kept = [{name: Kept.of(p) for name, p in sweep.predicted(value).items()} for value in sweep.values]
+    return TradeoffCurve(sweep.frame(), [found[value][-1].model for value in sweep.values], kept, plan, cv)
 
 
-class _Path:
-    """The fits so far: for each value one per part of the rows, the last of them that of the model to keep."""
+class _Sweep:
+    """The fits so far: for each value one per fold, the last of them that of the model to keep."""
 
-    def __init__(self, plan: Plan, rows: dict[str, Problem], n_jobs: Any, bar: Progress) -> None:
+    def __init__(self, plan: CurvePlan, rows: dict[str, Problem], n_jobs: Any, bar: Progress) -> None:
         self.plan, self.rows, self.n_jobs, self.bar = plan, rows, n_jobs, bar
         self.outcomes: dict[float, list[Outcome]] = {}
         self.measured: dict[float, list[dict[str, Any]]] = {}
@@ -127,13 +127,13 @@ class _Path:
         self.planned += sum(len(chain.values) for chain in chains)
         found, said = run_chains(self.plan, chains, self.n_jobs, self._say)
         self.said += said
-        by_part: list[dict[float, Outcome]] = [{} for _ in self.plan.parts]
+        by_fold: list[dict[float, Outcome]] = [{} for _ in self.plan.folds]
         for chain, outcomes in zip(chains, found, strict=True):
-            by_part[chain.part] |= {outcome.lam: outcome for outcome in outcomes}
-        self.failed |= {value for value in values if not all(value in part for part in by_part)}
+            by_fold[chain.fold] |= {outcome.lam: outcome for outcome in outcomes}
+        self.failed |= {value for value in values if not all(value in fold for fold in by_fold)}
         for value in values:
             if value not in self.failed:
-                self.outcomes[value] = [part[value] for part in by_part]
+                self.outcomes[value] = [fold[value] for fold in by_fold]
                 self.measured[value] = self._measure(value)
         if self.failed and len(self.outcomes) == 1:
             reason = next(one.text for one in said if one.category is FitFailedWarning)
@@ -161,13 +161,13 @@ class _Path:
         return {name: pooled if name == "validation" else last.seen[name] for name in self.rows}
 
     def _chains(self, values: Sequence[float]) -> list[Chain]:
-        n_parts, before = len(self.plan.parts), self.values
+        n_folds, before = len(self.plan.folds), self.values
         if not self.plan.knob.warm:
-            return [Chain(part, (value,)) for value in values for part in range(n_parts)]
+            return [Chain(fold, (value,)) for value in values for fold in range(n_folds)]
         if not before:
-            return [Chain(part, tuple(values)) for part in range(n_parts)]
+            return [Chain(fold, tuple(values)) for fold in range(n_folds)]
         left = {value: max(other for other in before if other < value) for value in values}
-        return [Chain(p, (v,), self.outcomes[left[v]][p].model) for v in values for p in range(n_parts)]
+        return [Chain(p, (v,), self.outcomes[left[v]][p].model) for v in values for p in range(n_folds)]
 
     def _measure(self, value: float) -> list[dict[str, Any]]:
         seen, folds = self.predicted(value), self.outcomes[value]

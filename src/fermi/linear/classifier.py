@@ -91,6 +91,11 @@ class FermiClassifier(LinearScores, FairEstimator):
     lam_path_ : list of dict
         With `max_violation`: every λ tried, its hard violation on held-out rows and that one's standard error.
 
+    References
+    ----------
+    A. Lowy, S. Baharlouei, R. Pavan, M. Razaviyayn and A. Beirami, "A Stochastic Optimization Framework for Fair Risk
+    Minimization", arXiv:2102.12586.
+
     Examples
     --------
     >>> import fermi

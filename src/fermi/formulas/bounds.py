@@ -17,7 +17,15 @@ from fermi.formulas.ermi import ermi, optimal_dual
 
 
 class Bound(NamedTuple):
-    """An inequality left ≤ right, both sides evaluated."""
+    """An inequality between two measures, with both of its sides evaluated.
+
+    Attributes
+    ----------
+    statement : str
+        The inequality in symbols, such as "ρ_R² ≤ ERMI".
+    left, right : float
+        Its two sides; `left` is at most `right`.
+    """
 
     statement: str
     left: float

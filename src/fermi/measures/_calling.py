@@ -45,10 +45,15 @@ MEASURES: dict[str, Measure[float]] = {}
 """Every measure that returns one number, by name."""
 
 _RAW = inspect.signature(Contingency.from_predictions).parameters
+_PARAMETERS, _RETURNS = "Parameters\n----------\n", "\n\nReturns\n-------\n"
+_EITHER = "Takes the arrays below or, in their place, the `Contingency` made from them."
 
 
 def of_table_or_arrays(function: Callable[..., R]) -> Measure[R]:
-    """Let a function of a Contingency take the arguments of `Contingency.from_predictions` as well."""
+    """Let a function of a Contingency take the arguments of `Contingency.from_predictions` as well.
+
+    Its docstring gains their description, which is written once, there; it must have a section "Returns".
+    """
 
     @functools.wraps(function)
     def measure(*args: Any, **kwargs: Any) -> R:
@@ -62,6 +67,7 @@ def of_table_or_arrays(function: Callable[..., R]) -> Measure[R]:
         [*_RAW.values(), *(p.replace(kind=p.KEYWORD_ONLY) for p in own)],
         return_annotation=inspect.signature(function).return_annotation,
     )
+    measure.__doc__ = _documented(function.__doc__)
     return cast(Measure[R], measure)
 
 
@@ -70,3 +76,16 @@ def measure(function: Callable[..., float]) -> Measure[float]:
     wrapped = of_table_or_arrays(function)
     MEASURES[wrapped.__name__] = wrapped
     return wrapped
+
+
+def _documented(text: str | None) -> str | None:
+    """The docstring of a function of a Contingency, with the arguments of `from_predictions` before its own."""
+    shared = Contingency.from_predictions.__doc__
+    if text is None or shared is None:  # python -OO leaves docstrings out
+        return text
+    arguments = inspect.cleandoc(shared).partition(_PARAMETERS)[2].partition(_RETURNS)[0]
+    before, has_returns, returns = inspect.cleandoc(text).partition(_RETURNS)
+    assert has_returns, "the docstring of a measure has a section Returns"
+    summary, _, own = before.partition(_PARAMETERS)
+    sections = [arguments, own] if own else [arguments]
+    return f"{summary.rstrip()}\n\n{_EITHER}\n\n{_PARAMETERS}" + "\n".join(sections) + _RETURNS + returns

@@ -181,7 +181,7 @@ class FermiClassifier(LinearScores, FairEstimator):
         Returns
         -------
         FermiClassifier
-            Itself. `history_` gains one entry, measured on this chunk.
+            The model itself. `history_` gains one entry, measured on this chunk.
         """
         settings = Settings.read(self, stream=True)
         if sensitive_features is None:

@@ -104,7 +104,24 @@ def audit(
 def audits_by_column(
     name: str, y_true: Any, y_pred: Any, sensitive_features: Any, attributes: str, **options: Any
 ) -> dict[str, AuditRecord]:
-    """One audit of the joint groups under this name, or for attributes="each" one per column, called "name: column"."""
+    """Audit the groups that several columns make together, or those of each column by itself.
+
+    Parameters
+    ----------
+    name : str
+        What the audit is called; with ``attributes="each"`` and several columns, "name: column".
+    y_true, y_pred, sensitive_features
+        As in `audit`.
+    attributes : "intersection" or "each"
+        One audit of the joint groups, or one per column.
+    **options
+        Other arguments of `audit`.
+
+    Returns
+    -------
+    dict of str to AuditRecord
+        The audits by what they are called.
+    """
     columns = read_columns(sensitive_features, ARGUMENT)
     each = attributes == "each" and len(columns) > 1
     groups = (

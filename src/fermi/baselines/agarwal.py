@@ -30,7 +30,7 @@ _MOMENTS = {
 
 
 class Agarwal(Baseline):
-    """A random choice among models, by exponentiated gradient.
+    """A random choice among models, found by exponentiated gradient (the reductions approach).
 
     Parameters
     ----------

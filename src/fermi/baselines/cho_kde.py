@@ -18,7 +18,15 @@ from fermi.baselines.common.protocol import Capabilities, Rows
 
 
 class ChoKDE(TorchBaseline):
-    """Estimated rates of each batch in a penalty."""
+    """A network with a penalty on the gaps between groups' rates, which a kernel estimates on each batch.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True

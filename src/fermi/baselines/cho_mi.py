@@ -22,7 +22,15 @@ _HIDDEN = 16
 
 
 class ChoMI(TorchBaseline):
-    """Mutual information, by a discriminator, as a penalty."""
+    """A network with the mutual information of prediction and group, found by a discriminator, as a penalty.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unbiased=True,

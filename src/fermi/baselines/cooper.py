@@ -27,7 +27,15 @@ _DUAL_RATE = 0.1
 
 
 class Cooper(TorchBaseline):
-    """A network under constraints on the groups' rates, by the library's simultaneous descent and ascent."""
+    """A network under constraints on the groups' rates, trained by Cooper's simultaneous descent and ascent.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` takes the gap allowed from that of the unconstrained network down to 0.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True

@@ -18,7 +18,15 @@ _STEEPEST = 30.0  # a logit beyond which a probability may round to 0, which the
 
 
 class Fairret(TorchBaseline):
-    """The library's norm loss as a penalty."""
+    """A network with the norm loss of the library fairret as a penalty.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True)
     weights = (0.01, 1.0)

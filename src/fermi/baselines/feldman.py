@@ -19,7 +19,13 @@ from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
 class Feldman(Baseline):
-    """Logistic regression on features with one law for all groups."""
+    """Logistic regression on features that are repaired to have one law for all groups.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(
         notions=("demographic_parity",),

@@ -22,7 +22,13 @@ _BETA = (0.1, 5.0)
 
 
 class Jiang(Baseline):
-    """Logistic regression penalised by Wasserstein distances between groups' scores."""
+    """Logistic regression penalised by Wasserstein distances between the groups' scores.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(nonbinary_attribute=True, unknown_attribute=True)
 

@@ -23,7 +23,13 @@ _ETA = (0.3, 100.0)
 
 
 class Kamishima(Baseline):
-    """Logistic regression penalised by mutual information."""
+    """Logistic regression penalised by the mutual information of prediction and group.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(nonbinary_target=True, nonbinary_attribute=True, unknown_attribute=True)
 

@@ -16,7 +16,15 @@ from fermi.formulas.ermi import ermi
 
 
 class Mary(TorchBaseline):
-    """The χ² of each batch as a penalty."""
+    """A network with the χ² of prediction and group in each batch as a penalty.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True

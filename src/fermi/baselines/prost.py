@@ -20,7 +20,15 @@ _POINTS = 32
 
 
 class Prost(TorchBaseline):
-    """The discrepancy of each batch as a penalty."""
+    """A network with the discrepancy between two groups' scores in each batch as a penalty (MinDiff).
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(beyond_logistic=True, stochastic=True, unknown_attribute=True)
     weights = (0.1, 60.0)

@@ -25,7 +25,15 @@ from fermi.baselines.reweighing import fairest_power
 
 
 class Repair(TorchBaseline):
-    """A network trained on rows weighed to tell nothing of the label by the group."""
+    """A network trained on rows weighed so that the group tells nothing of the label.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         notions=("demographic_parity",), nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True,

@@ -20,7 +20,13 @@ _POWERS = np.arange(1, 13) / 4
 
 
 class Reweighing(Baseline):
-    """Logistic regression on reweighed rows."""
+    """Logistic regression on rows weighed so that class and group are independent.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(
         notions=("demographic_parity",), nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True

@@ -27,7 +27,13 @@ _BEYOND = 2.0 * (1.0 + 1e-6)  # groups of one size have their root at 2, which r
 
 
 class Rezaei(Baseline):
-    """Truncated logistic regression, fair against the worst case."""
+    """Truncated logistic regression that is fair against the worst case.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(needs_attribute=True, has_knob=False, draws=True)
 

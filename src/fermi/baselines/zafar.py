@@ -23,7 +23,13 @@ from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
 class Zafar(Baseline):
-    """Logistic regression with bounded covariances between score and groups."""
+    """Logistic regression with bounded covariances between score and groups.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(nonbinary_attribute=True)
 

@@ -22,7 +22,15 @@ from fermi.baselines.common.protocol import Capabilities, Rows
 
 
 class Zhang(TorchBaseline):
-    """A network against an adversary that looks for the group in what it predicts."""
+    """A network trained against an adversary that looks for the group in what it predicts.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True,

@@ -21,7 +21,12 @@ __all__ = ["Dataset", "Vocabulary", "find", "load", "names", "synthetic"]
 
 
 def names() -> list[str]:
-    """The data sets that `load` knows.
+    """The names of the data sets that `load` knows.
+
+    Returns
+    -------
+    list of str
+        In alphabetical order.
 
     Examples
     --------
@@ -33,7 +38,18 @@ def names() -> list[str]:
 
 
 def find(name: str) -> ModuleType:
-    """The module of a data set: its docstring is the note on the data, `FILES` what it needs, `load` reads it."""
+    """The module of a data set: its docstring is the note on the data, `FILES` what it needs, `load` reads it.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+
+    Returns
+    -------
+    module
+        Such as `fermi.datasets.adult`.
+    """
     if name not in names():
         raise bad_argument("name", f"is {name!r}", f"one of {listed(names())}")
     return import_module(f"{__name__}.{name}")
@@ -51,6 +67,11 @@ def load(name: str, *, data_home: str | Path | None = None, **options: Any) -> D
         there is downloaded from its publisher and its checksum verified.
     **options
         What the data set's own `load` takes.
+
+    Returns
+    -------
+    Dataset
+        Training and test rows.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Constants:
-    """One column of the table: the constants and the step sizes, batch size and iterations that follow.
+    """The constants of the theorem, and the step sizes, batch size and iterations that follow from them.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ class EqualizedOdds(Notion):
 
 @dataclass(frozen=True)
 class EqualOpportunity(Notion):
-    """The same within the advantaged labels alone: Z = Y, 𝒵 = `advantaged`.
+    """The prediction is independent of the group given an advantaged true label: Z = Y, 𝒵 = `advantaged`.
 
     Parameters
     ----------
@@ -76,11 +76,22 @@ class EqualOpportunity(Notion):
 
     @property
     def needs_all_labels(self) -> bool:
-        """By default the last of all labels counts."""
+        """Whether 𝒵 is left to the labels: by default it is the last of all."""
         return self.advantaged is None
 
     def describe(self, conditions: Sequence[Any]) -> str:
-        """The name with the advantaged labels."""
+        """The name of the notion, followed by the advantaged labels.
+
+        Parameters
+        ----------
+        conditions : sequence
+            The advantaged labels.
+
+        Returns
+        -------
+        str
+            Such as "equal_opportunity of 1".
+        """
         return f"{self.name} of {listed(conditions)}"
 
     def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
@@ -97,7 +108,7 @@ class EqualOpportunity(Notion):
 
 @dataclass(frozen=True, eq=False)
 class ConditionalParity(Notion):
-    """The prediction is independent of the group within each value of a column of the user's: Z = that column.
+    """The prediction is independent of the group within each value of a column of the user's, which is Z.
 
     Parameters
     ----------
@@ -137,15 +148,39 @@ class ConditionalParity(Notion):
 
     @property
     def column(self) -> Column | None:
-        """The column itself."""
+        """The user's column of values, which is Z."""
         return self._column
 
     def describe(self, conditions: Sequence[Any]) -> str:
-        """The name, with the values that count if they were chosen."""
+        """The name of the notion, followed by the values that count if they were chosen.
+
+        Parameters
+        ----------
+        conditions : sequence
+            The values that count.
+
+        Returns
+        -------
+        str
+            Such as "conditional_parity within north, south".
+        """
         return self.name if self.within is None else f"{self.name} within {listed(conditions)}"
 
     def aligned(self, index: Any) -> Notion:
-        """For some of the rows, found by their index: cross-validation takes rows from X and y, but not from here."""
+        """The notion for some of the rows, found by their pandas index.
+
+        Cross-validation takes rows from X and y, but not from here.
+
+        Parameters
+        ----------
+        index : pandas Index or None
+            The index of the rows.
+
+        Returns
+        -------
+        Notion
+            The notion itself where there is no index, or not one that picks each row once.
+        """
         own = row_index(self._column)
         if index is None or own is None or index.equals(own):
             return self
@@ -167,7 +202,19 @@ _NAMED: dict[str, type[Notion]] = {c.name: c for c in (DemographicParity, Equali
 
 
 def as_notion(notion: str | Notion, argument: str = "notion") -> Notion:
-    """A notion from its name, or the notion itself.
+    """Turn the name of a notion into the notion; a notion stays what it is.
+
+    Parameters
+    ----------
+    notion : str or Notion
+        "demographic_parity", "equalized_odds", "equal_opportunity" or a notion.
+    argument : str
+        What the argument is called, for the message about a bad one.
+
+    Returns
+    -------
+    Notion
+        The notion of that name.
 
     Examples
     --------

@@ -97,7 +97,13 @@ class TradeoffCurve:
         )
 
     def pareto(self) -> pd.DataFrame:
-        """The validation rows of the frame that no other beats in error and violation of labels, by violation."""
+        """The models that no other beats in both error and violation of labels on the validation rows.
+
+        Returns
+        -------
+        DataFrame
+            Their validation rows of `frame`, by growing violation.
+        """
         rows = self._validation()
         return rows.iloc[non_dominated(rows["violation"].tolist(), rows["error"].tolist())]
 
@@ -142,7 +148,7 @@ class TradeoffCurve:
         Returns
         -------
         Axes
-            The same.
+            Where it was drawn.
         """
         from fermi.tradeoff._picture import draw
 
@@ -157,11 +163,22 @@ class TradeoffCurve:
 
     @property
     def record(self) -> ReportRecord:
-        """All that the report shows, with the most accurate model chosen."""
+        """The record of the report, with the most accurate model chosen."""
         return self.report()
 
     def report(self, max_violation: float | None = None) -> ReportRecord:
-        """All that the report shows, with the model chosen that `pick` would return."""
+        """The record of the report, with the model chosen that `pick` would return.
+
+        Parameters
+        ----------
+        max_violation : float, optional
+            The bound for `pick`; without one the most accurate model is chosen.
+
+        Returns
+        -------
+        ReportRecord
+            All that the page shows.
+        """
         from fermi.tradeoff._report import record
 
         return record(self.points, self._choose(max_violation), self._plan, self._cv)

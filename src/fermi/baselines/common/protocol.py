@@ -128,7 +128,22 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any) -> Self:
-        """Train on rows X with labels y and the groups of one sensitive column or of several together."""
+        """Train on rows X with labels y and their groups.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+        y : (n,) labels
+            The classes; how many a method takes is in `capabilities`.
+        sensitive_features : array, Series, DataFrame or dict of columns
+            The groups: one column, or several whose combinations are the groups.
+
+        Returns
+        -------
+        Baseline
+            The method itself, fitted.
+        """
         with unchanged_on_error(self):
             strength = number("strength", self.strength, "a number from 0 to 1", low=0.0, high=1.0)
             rows = self._read(X, y, sensitive_features)
@@ -138,18 +153,55 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self
 
     def predict(self, X: Any, sensitive_features: Any = None) -> NDArray[Any]:
-        """The class of each row."""
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+        sensitive_features : array, Series, DataFrame or dict of columns, optional
+            The groups of these rows; only a method that needs the attribute to predict looks at them.
+
+        Returns
+        -------
+        (n,) array
+            Labels; of a method that draws them, the same ones for the same fit and rows.
+        """
         check_is_fitted(self)
         labels: NDArray[Any] = self.classes_[self._labels(*self._read_new(X, sensitive_features))]
         return labels
 
     def predict_proba(self, X: Any, sensitive_features: Any = None) -> Floats:
-        """Probability of each class, one row each; of a method that draws its labels, that of the draw."""
+        """Probability of each class for each row; of a method that draws its labels, the probabilities of the draw.
+
+        Parameters
+        ----------
+        X, sensitive_features
+            As in `predict`.
+
+        Returns
+        -------
+        (n, m) array
+            One column per class, in the order of `classes_`.
+        """
         check_is_fitted(self)
         return self._proba(*self._read_new(X, sensitive_features))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, sensitive_features: Any = None) -> float:
-        """The accuracy."""
+        """The accuracy of the labels that the method predicts.
+
+        Parameters
+        ----------
+        X, sensitive_features
+            As in `predict`.
+        y, sample_weight : (n,) labels and numbers
+            The true labels and, if given, weights of the rows.
+
+        Returns
+        -------
+        float
+            The share of rows predicted rightly.
+        """
         return float(accuracy_score(y, self.predict(X, sensitive_features), sample_weight=sample_weight))
 
     @abstractmethod

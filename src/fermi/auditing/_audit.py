@@ -135,7 +135,7 @@ def _level(confidence: float) -> float:
 
 
 def _shown(counted: Tally, least: int) -> tuple[Tally, list[str]]:
-    """The sums without the groups to be withheld, and those groups' names."""
+    """Leave out the groups that are to be withheld: the sums without them, and their names."""
     kept = counted.rows.sum(axis=(0, 2)) >= least
     if kept.all():
         return counted, []
@@ -196,7 +196,7 @@ def _record(
 
 
 def _errors(shown: Tally, level: float) -> tuple[Estimate, float | None]:
-    """Of all rows but those withheld: labels, and labels drawn from the probabilities."""
+    """The error of labels, and of labels drawn from the probabilities, over all rows but those withheld."""
 
     def of_all(by_group: Floats, unknown: Floats) -> Floats:
         return shown.labelled(by_group.sum(axis=1) + unknown)

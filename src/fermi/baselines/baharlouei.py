@@ -40,10 +40,10 @@ class Baharlouei(TorchBaseline):
 
 
 class RenyiCorrelation(WithinConditions):
-    """The second singular value of Q, squared."""
+    """A penalty on a batch: the squared Rényi correlation, the second singular value of Q."""
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
-        """Of the rows of one condition."""
+        """The squared Rényi correlation among the rows of one condition."""
         rates, counts = group_means(logits.softmax(1), s, self.n_groups)
         p_s = counts / len(s)
         P = p_s[:, None] * rates

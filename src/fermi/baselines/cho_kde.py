@@ -38,14 +38,14 @@ class ChoKDE(TorchBaseline):
 
 
 class DensityGap(WithinConditions):
-    """Σ over groups of Huber(rate of the group − rate of all), the mean over classes."""
+    """A penalty on a batch: Σ over groups of Huber(rate of the group − rate of all), the mean over classes."""
 
     def __init__(self, rows: Rows, bandwidth: float = 0.1, delta: float = 0.5) -> None:
         super().__init__(rows)
         self.bandwidth, self.delta = bandwidth, delta
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
-        """Of the rows of one condition."""
+        """The penalty among the rows of one condition."""
         labelled = self.labelled(logits)
         rates, counts = group_means(labelled, s, self.n_groups)
         overall = labelled.mean(0).expand_as(rates)
@@ -54,7 +54,7 @@ class DensityGap(WithinConditions):
         return gap
 
     def labelled(self, logits: Tensor) -> Tensor:
-        """Each row's smoothed indicator of each class being the most probable."""
+        """A smoothed indicator, for each row and class, of the class being the most probable."""
         F = logits.softmax(1)
         best, second = F.topk(2, dim=1).values.T[:, :, None]
         ahead = F - torch.where(best == F, second, best)

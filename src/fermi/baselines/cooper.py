@@ -70,11 +70,11 @@ class LargestGap(Penalty):
     """The largest gap between the mean probabilities of a group and of all rows, in any condition and class."""
 
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
-        """Of a batch."""
+        """The largest gap that a batch shows."""
         return self.gaps(logits, s, z)[0].abs().max()
 
     def gaps(self, logits: Tensor, s: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-        """Every gap, condition · group × class, and which groups are there next to another."""
+        """Every gap, condition · group × class, and which groups stand beside another one in their condition."""
         rows = ((s >= 0) & (z >= 0)).nonzero()[:, 0]
         F, s, z = logits[rows].softmax(1), s[rows], z[rows]
         rates, counts = group_means(F, z * self.n_groups + s, self.n_conditions * self.n_groups)
@@ -84,7 +84,7 @@ class LargestGap(Penalty):
 
 
 def make_problem(gap: Any, epsilon: float) -> Any:
-    """The loss under gaps of at most ε in both directions, as the library takes it."""
+    """The constrained problem as Cooper takes it: the loss under gaps of at most ε in both directions."""
     cooper = require("cooper", extra="baselines")
     base: Any = cooper.ConstrainedMinimizationProblem
 

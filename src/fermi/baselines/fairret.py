@@ -36,7 +36,7 @@ class Fairret(TorchBaseline):
 
 
 class NormPenalty(Penalty):
-    """The sum over conditions of `fairret.loss.NormLoss` of the positive rate."""
+    """A penalty on a batch: the sum over conditions of `fairret.loss.NormLoss` of the positive rate."""
 
     def __init__(self, rows: Rows) -> None:
         super().__init__(rows)
@@ -44,7 +44,7 @@ class NormPenalty(Penalty):
         self.norm = require("fairret.loss", extra="baselines").NormLoss(rate)
 
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
-        """Of a batch."""
+        """The penalty of a batch."""
         score = (logits[:, 1:] - logits[:, :1]).clamp(-_STEEPEST, _STEEPEST)
         groups = nn.functional.one_hot(s.clamp(min=0), self.n_groups).to(score.dtype)
         terms = [self.norm(score[rows], groups[rows]) for _, rows in self.conditions(s, z)]

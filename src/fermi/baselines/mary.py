@@ -36,10 +36,10 @@ class Mary(TorchBaseline):
 
 
 class ChiSquared(WithinConditions):
-    """Plug-in ERMI of a batch."""
+    """A penalty on a batch: its plug-in ERMI, which is the χ² between prediction and group."""
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
-        """χ² between prediction and group."""
+        """The χ² between prediction and group among the rows of one condition."""
         F = logits.softmax(1)
         P = F.new_zeros(self.n_groups, F.shape[1]).index_add(0, s, F) / len(F)
         value: Tensor = ermi(P)

@@ -38,10 +38,10 @@ class Prost(TorchBaseline):
 
 
 class MeanDiscrepancy(WithinConditions):
-    """MMD² between two groups' scores: the mean kernel within each group, less twice that across."""
+    """A penalty on a batch: MMD² between two groups' scores, the mean kernel within groups less twice that across."""
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
-        """Of the rows of one condition."""
+        """The discrepancy among the rows of one condition."""
         counts = torch.bincount(s, minlength=2)
         if not counts.all():
             return logits.sum() * 0.0
@@ -54,7 +54,7 @@ class MeanDiscrepancy(WithinConditions):
 
 
 def mean_kernel(score: Tensor, signs: Tensor) -> tuple[Tensor, Tensor]:
-    """Σ_j sign_j k(x, x_j) and its derivative at every score x, without the matrix of all pairs.
+    """The sums Σ_j sign_j k(x, x_j) and their derivatives at every score x, without the matrix of all pairs.
 
     The sum is a smooth function on [0, 1], so its values at a few Chebyshev points give it everywhere, to nearly all
     digits: barycentric interpolation.

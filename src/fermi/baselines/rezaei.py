@@ -54,7 +54,7 @@ class Rezaei(Baseline):
 
 
 def truncated(scores: Floats, t: Floats) -> Floats:
-    """P(1) of rows with these scores and tilts."""
+    """The probability of class 1 of rows with these scores and tilts."""
     p = np.clip(expit(scores), 1.0 - 1.0 / np.maximum(-t, 1.0), 1.0 / np.maximum(t, 1.0))
     return np.clip(p, _TINY, 1.0 - _TINY)
 
@@ -66,14 +66,14 @@ def tilts(rows: Rows) -> Floats:
 
 
 def saddle_point(rows: Rows, start: Any) -> tuple[LinearModel, Floats]:
-    """The model and, for each condition, λ."""
+    """Find the model and the multiplier λ of each condition."""
     unit, n = tilts(rows), len(rows.y)
     counted = rows.cells >= 0
     own = np.where(counted, unit.ravel()[rows.cells], 0.0)
     parts = [np.flatnonzero(counted & (rows.z == z)) for z in range(rows.n_conditions)]
 
     def multipliers(scores: Floats) -> Floats:
-        """λ where the groups' rates meet, condition by condition: twice the larger group's share bounds it."""
+        """The λ of each condition where the groups' rates meet; twice the larger group's share bounds it."""
         return np.array([
             equal_rates(scores[part], own[part], _BEYOND / np.abs(unit[z]).min()) for z, part in enumerate(parts)
         ])  # fmt: skip

@@ -60,7 +60,7 @@ class Zhang(TorchBaseline):
 
 
 class Adversary(WithinConditions):
-    """L_A: its cross-entropy."""
+    """The loss L_A of an adversary: its cross-entropy when it predicts the group."""
 
     def __init__(self, rows: Rows) -> None:
         super().__init__(rows)
@@ -69,6 +69,6 @@ class Adversary(WithinConditions):
         self.start = nn.Parameter(torch.zeros(self.n_conditions, self.n_groups))
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
-        """Of the rows of one condition."""
+        """The adversary's cross-entropy among the rows of one condition."""
         seen = ((1.0 + self.sharper.abs()) * logits).softmax(1).to(self.slope.dtype)
         return nn.functional.cross_entropy(seen @ self.slope[z] + self.start[z], s)

@@ -129,7 +129,7 @@ def load(
 
 
 def _read(path: Path) -> NDArray[np.uint8]:
-    """An array in MNIST's own format: two zeros, the type, the number of axes, their lengths, then the bytes."""
+    """Read an array in MNIST's own format: two zeros, the type, the number of axes, their lengths, then the bytes."""
     with gzip.open(path) as file:
         raw = file.read()
     shape = np.frombuffer(raw, ">i4", raw[3], 4)

@@ -83,7 +83,7 @@ def load(
 
 
 def _read(path: Path) -> pd.DataFrame:
-    """The rows that ProPublica's analysis keeps."""
+    """Read the rows that ProPublica's analysis keeps."""
     import pandas as pd
 
     # The header names two columns twice; of `priors_count` both are equal, and the first is taken.

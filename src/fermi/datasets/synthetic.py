@@ -268,7 +268,7 @@ def _draw(population: Population, n: int, rng: np.random.Generator) -> tuple[pd.
 
 
 def _choose(p: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
-    """One class per row, drawn from the row's probabilities."""
+    """Draw one class per row from the row's probabilities."""
     below = rng.random(len(p))[:, None] > np.cumsum(p, axis=1)[:, :-1]
     chosen: NDArray[np.int64] = below.sum(axis=1)
     return chosen

@@ -22,7 +22,7 @@ __all__ = ["Figure", "find", "names", "reproduce"]
 
 
 def names() -> list[str]:
-    """The figures and tables that `reproduce` knows."""
+    """The names of the figures and tables that `reproduce` knows."""
     found = (module.name for module in pkgutil.iter_modules(figures.__path__) if not module.name.startswith("_"))
     # By the word and then by the number, so that fig10 comes after fig9.
     return sorted(

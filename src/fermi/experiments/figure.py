@@ -1,4 +1,4 @@
-"""What a figure of the paper is made of."""
+"""The parts that a figure of the paper is made of."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Figure:
     version: int = 1
 
     def key(self, cell: Cell) -> str:
-        """What a cell is known by on disk: figures that run the same cell in the same way share it."""
+        """The key by which a cell is known on disk: figures that run the same cell in the same way share it."""
         way = f"{self.run.__module__}.{self.run.__qualname__}"
         text = json.dumps([way, self.version, sorted(cell.items())])
         return hashlib.sha256(text.encode()).hexdigest()[:16]

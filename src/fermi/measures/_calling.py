@@ -15,7 +15,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Measure(Protocol[R_co]):
-    """A function of a table, or of the arrays that make one."""
+    """A measure of violation: a function of a table, or of the arrays that make one."""
 
     __name__: str
 
@@ -72,7 +72,7 @@ def of_table_or_arrays(function: Callable[..., R]) -> Measure[R]:
 
 
 def measure(function: Callable[..., float]) -> Measure[float]:
-    """Register a measure."""
+    """Register a measure under its name, and let it take arrays as well as a table."""
     wrapped = of_table_or_arrays(function)
     MEASURES[wrapped.__name__] = wrapped
     return wrapped

@@ -23,7 +23,7 @@ from fermi.measures.contingency import Contingency
 
 
 def _mean(contingency: Contingency, of_law: Callable[[Floats], float]) -> float:
-    """E_z of a function of the law of (S, Ŷ) given z."""
+    """The mean over conditions, E_z, of a function of the law of (S, Ŷ) given z."""
     return math.fsum(p_z * float(of_law(law)) for p_z, law in contingency.laws())
 
 

@@ -19,7 +19,7 @@ from fermi.tradeoff._splits import Table
 
 
 def points(frame: pd.DataFrame, models: list[Any], kept: list[dict[str, Kept]], plan: Plan) -> tuple[PointRecord, ...]:
-    """One per model, with its audits."""
+    """The records of all models of a curve, with their audits."""
     tables = _tables(plan)
     found = []
     for lam, model, seen in zip(frame["lam"].unique().tolist(), models, kept, strict=True):
@@ -34,7 +34,7 @@ def points(frame: pd.DataFrame, models: list[Any], kept: list[dict[str, Kept]], 
 
 
 def _tables(plan: Plan) -> dict[str, Table]:
-    """The rows of each split, in the order of the predictions."""
+    """The rows of each split, in the order in which they were predicted."""
     judged = np.concatenate([part.judged for part in plan.parts])
     tables = {"train": plan.table.take(plan.parts[-1].train), "validation": plan.table.take(judged)}
     return tables if plan.test is None else {**tables, "test": plan.test}
@@ -48,13 +48,13 @@ def _audits(name: str, rows: Table, kept: Kept, plan: Plan) -> dict[str, AuditRe
 
 
 def _owner(model: Any, plan: Plan) -> Any:
-    """What the knob belongs to, inside of a model."""
+    """The estimator that the knob belongs to, inside of a model."""
     path = plan.knob.prefix.removesuffix("__")
     return model.get_params(deep=True)[path] if path else model
 
 
 def record(found: tuple[PointRecord, ...], choice: Choice, plan: Plan, cv: Any) -> ReportRecord:
-    """The page's record."""
+    """The record of a curve's page."""
     columns = [name or "one without a name" for name in read_columns(plan.table.s, ARGUMENT)]
     judged = sum(len(part.judged) for part in plan.parts)
     facts = {

@@ -26,7 +26,7 @@ ALL_NOTIONS = ("demographic_parity", "equalized_odds", "equal_opportunity")
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a method can do; the columns of the paper's table 1 and a few more.
+    """What a method can do: the columns of the paper's table 1 and a few more.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Rows:
     n_conditions: int
 
     def take(self, rows: Any) -> Rows:
-        """Some of them."""
+        """Some of the rows, by number or by mask."""
         return replace(self, X=take_rows(self.X, rows), y=self.y[rows], s=self.s[rows], z=self.z[rows])
 
     @property
@@ -206,30 +206,30 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
-        """Train, and set what `_proba` needs."""
+        """Train on coded rows, and set what `_proba` needs."""
 
     @abstractmethod
     def _proba(self, X: Any, s: Ints | None) -> Floats:
-        """Probabilities, n × m; s is None unless the method needs the attribute, and -1 where that is unknown."""
+        """The probabilities of rows, n × m; s is None unless the method needs the attribute, and -1 where unknown."""
 
     def _labels(self, X: Any, s: Ints | None) -> Ints:
-        """The code of each row's class."""
+        """The code of the class predicted for each row."""
         F = self._proba(X, s)
         codes: Ints = self._drawn(F) if self.capabilities.draws else F.argmax(axis=1)
         return codes
 
     def _drawn(self, F: Floats) -> Ints:
-        """Labels drawn from probabilities, the same ones for the same fit and rows."""
+        """Draw labels from probabilities, the same ones for the same fit and rows."""
         uniform = np.random.default_rng(self._draws).random(len(F))
         codes: Ints = (np.cumsum(F, axis=1) <= uniform[:, None]).sum(axis=1).clip(max=F.shape[1] - 1)
         return codes
 
     def _features(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
-        """X and y as arrays."""
+        """Read X and y as arrays."""
         return read_features(self, X, y, reset=reset)
 
     def _read(self, X: Any, y: Any, sensitive_features: Any) -> Rows:
-        """Code the rows, and refuse what the method cannot do."""
+        """Code the training rows, and refuse what the method cannot do."""
         if sensitive_features is None:
             raise bad_argument("sensitive_features", "is None", "the groups, one column or several")
         notion = as_notion(self.notion)
@@ -296,5 +296,5 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
 
 def geometric(strength: float, low: float, high: float) -> float:
-    """0 at strength 0, then from `low` to `high` by equal factors: a knob whose effect is roughly even."""
+    """A knob whose effect is roughly even: 0 at strength 0, then from `low` to `high` by equal factors."""
     return 0.0 if strength == 0.0 else low * (high / low) ** strength

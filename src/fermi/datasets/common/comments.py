@@ -200,7 +200,7 @@ def check_religions(religions: str) -> str:
 
 
 def religion(comments: pd.Series, religions: str) -> pd.Series:
-    """The one group whose term a comment holds, in any case and inside longer words; None if none or several."""
+    """The one religion whose term a comment holds, in any case and inside longer words; None if none or several."""
     import pandas as pd
 
     terms = _RELIGIONS[check_religions(religions)]
@@ -224,7 +224,7 @@ def _words(text: str) -> list[str]:
 
 
 def _read_vectors(path: Path, numbers: dict[str, int]) -> dict[int, NDArray[np.float32]]:
-    """The vectors of the words that have numbers, by number."""
+    """Read the vectors of the words that have numbers, by number."""
     unpack = gzip.open if path.suffix == ".gz" else open
     found = {}
     with unpack(path, "rt", encoding="utf-8") as lines:

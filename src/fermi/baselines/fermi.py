@@ -73,7 +73,7 @@ class Fermi(Baseline):
         self.model_.fit(rows.X, rows.y, sensitive_features=groups)
 
     def _affordable(self, rows: Rows, rng: np.random.Generator) -> Rows:
-        """The rows that so many steps can read once; steps over a part of a pass read the same."""
+        """Take as many rows as the steps can read once; steps over a part of a pass read the same."""
         if self.steps is None or self.batch_size is None:
             return rows
         n = whole("steps", self.steps, AT_LEAST_ONE, low=1) * whole("batch_size", self.batch_size, AT_LEAST_ONE, low=1)
@@ -101,7 +101,7 @@ class Fermi(Baseline):
         return FermiNet(self.module, notion, lam, **given)
 
     def _options(self) -> dict[str, Any]:
-        """Those of the model that this class has no argument for."""
+        """The options of the model that this class has no argument for."""
         if self.options is None:
             return {}
         if not isinstance(self.options, Mapping):
@@ -117,5 +117,5 @@ class Fermi(Baseline):
 
 
 def or_none(codes: Ints) -> list[int | None]:
-    """Codes as labels, None where unknown."""
+    """Turn codes into labels, None where a code is negative."""
     return [None if code < 0 else code for code in codes.tolist()]

@@ -95,7 +95,18 @@ class FermiBoostingClassifier(FairEstimator[BoostingSettings, BoostingFit]):
         self.verbose = verbose
 
     def decision_function(self, X: Any) -> Floats:
-        """Raw scores: (n,) of the second of two classes, else (n, m)."""
+        """Raw scores of each row, from which probabilities and labels follow.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features, categories and missing values as in training.
+
+        Returns
+        -------
+        (n,) or (n, m) array
+            The score of the second class where there are two, else one per class.
+        """
         check_is_fitted(self)
         rows, _ = read_table(self, X, reset=False)
         scores: Floats = engine(self._library).raw_scores(self.booster_, rows)

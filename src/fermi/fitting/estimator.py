@@ -65,7 +65,7 @@ class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], me
         Returns
         -------
         estimator
-            Itself.
+            The estimator itself, fitted.
         """
         settings = self._settings()
         with unchanged_on_error(self):
@@ -90,14 +90,47 @@ class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], me
 
     @abstractmethod
     def decision_function(self, X: Any) -> Floats:
-        """Logits: (n,) of the second of two classes, else (n, m)."""
+        """Logits of each row, from which probabilities and labels follow.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+
+        Returns
+        -------
+        (n,) or (n, m) array
+            The logit of the second class where there are two, else one per class.
+        """
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, one row each."""
+        """Probability of each class for each row.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+
+        Returns
+        -------
+        (n, m) array
+            One column per class, in the order of `classes_`.
+        """
         return probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
+        """Predict the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+
+        Returns
+        -------
+        (n,) array
+            Labels.
+        """
         codes = most_probable(self.decision_function(X))
         labels: NDArray[Any] = self.classes_[codes]
         return labels

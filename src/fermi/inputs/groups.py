@@ -48,12 +48,34 @@ class GroupEncoder:
     """
 
     def fit(self, sensitive_features: Any) -> GroupEncoder:
-        """Learn the groups that occur."""
+        """Learn the groups that occur.
+
+        Parameters
+        ----------
+        sensitive_features : array, Series, DataFrame or dict of columns
+            One sensitive column or several.
+
+        Returns
+        -------
+        GroupEncoder
+            The encoder itself.
+        """
         self.fit_transform(sensitive_features)
         return self
 
     def fit_transform(self, sensitive_features: Any) -> Ints:
-        """Learn the groups that occur and return each row's code."""
+        """Learn the groups that occur and return each row's code.
+
+        Parameters
+        ----------
+        sensitive_features : array, Series, DataFrame or dict of columns
+            One sensitive column or several.
+
+        Returns
+        -------
+        (n,) int64 array
+            The place of each row's group in `groups_`, or -1 where an entry is missing.
+        """
         columns = read_columns(sensitive_features, ARGUMENT)
         check_rows((ARGUMENT, column) for column in columns.values())
         self.columns_ = tuple(columns)
@@ -62,7 +84,20 @@ class GroupEncoder:
         return codes.dense()
 
     def transform(self, sensitive_features: Any, *, unseen: Literal["error", "unknown"] = "error") -> Ints:
-        """Code new rows; a group never learned is an error, or unknown (-1) where the caller says so."""
+        """Code new rows by the groups learned.
+
+        Parameters
+        ----------
+        sensitive_features : array, Series, DataFrame or dict of columns
+            The columns that were learned: matched by name where all have one, else by position.
+        unseen : "error" or "unknown"
+            Whether a group never learned is an error, or gets the code -1.
+
+        Returns
+        -------
+        (n,) int64 array
+            The place of each row's group in `groups_`, or -1.
+        """
         if unseen not in ("error", "unknown"):
             raise bad_argument("unseen", f"is {unseen!r}", "'error' or 'unknown'")
         if not hasattr(self, "groups_"):

@@ -92,6 +92,11 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
     lam_path_ : list of dict
         With `max_violation`: every λ tried, its hard violation on held-out rows and that one's standard error.
 
+    References
+    ----------
+    A. Lowy, S. Baharlouei, R. Pavan, M. Razaviyayn and A. Beirami, "A Stochastic Optimization Framework for Fair Risk
+    Minimization", arXiv:2102.12586.
+
     Examples
     --------
     >>> import fermi
@@ -177,7 +182,7 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
         Returns
         -------
         FermiClassifier
-            Itself. `history_` gains one entry, measured on this chunk.
+            The model itself. `history_` gains one entry, measured on this chunk.
         """
         settings = Settings.read(self, stream=True)
         if sensitive_features is None:

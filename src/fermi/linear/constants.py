@@ -66,6 +66,11 @@ class Theory:
         """Passes over the data that the theorem asks for, as published and as corrected.
 
         A batch that would be larger than the data is the data, each row once: there is no noise then.
+
+        Returns
+        -------
+        published, corrected : float
+            Iterations times batch size, in units of the data.
         """
         published, corrected = (c.iterations * min(c.batch_size / self.n_rows, 1.0) for c in self._columns)
         return published, corrected

@@ -19,7 +19,7 @@ from fermi.notions._notion import Notion
 
 @dataclass(frozen=True, eq=False)
 class ConditionalParity(Notion):
-    """The prediction is independent of the group within each value of a column of the user's: Z = that column.
+    """The prediction is independent of the group within each value of a column of the user's, which is Z.
 
     Parameters
     ----------
@@ -59,15 +59,39 @@ class ConditionalParity(Notion):
 
     @property
     def column(self) -> Column | None:
-        """The column itself."""
+        """The user's column of values, which is Z."""
         return self._column
 
     def describe(self, conditions: Sequence[Any]) -> str:
-        """The name, with the values that count if they were chosen."""
+        """The name of the notion, followed by the values that count if they were chosen.
+
+        Parameters
+        ----------
+        conditions : sequence
+            The values that count.
+
+        Returns
+        -------
+        str
+            Such as "conditional_parity within north, south".
+        """
         return self.name if self.within is None else f"{self.name} within {listed(conditions)}"
 
     def aligned(self, index: Any) -> Notion:
-        """For some of the rows, found by their index: cross-validation takes rows from X and y, but not from here."""
+        """The notion for some of the rows, found by their pandas index.
+
+        Cross-validation takes rows from X and y, but not from here.
+
+        Parameters
+        ----------
+        index : pandas Index or None
+            The index of the rows.
+
+        Returns
+        -------
+        Notion
+            The notion itself where there is no index, or not one that picks each row once.
+        """
         own = row_index(self._column)
         if index is None or own is None or index.equals(own):
             return self

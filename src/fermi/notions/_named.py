@@ -50,7 +50,7 @@ class EqualizedOdds(Notion):
 
 @dataclass(frozen=True)
 class EqualOpportunity(Notion):
-    """The same within the advantaged labels alone: Z = Y, 𝒵 = `advantaged`.
+    """The prediction is independent of the group given an advantaged true label: Z = Y, 𝒵 = `advantaged`.
 
     Parameters
     ----------
@@ -73,11 +73,22 @@ class EqualOpportunity(Notion):
 
     @property
     def needs_all_labels(self) -> bool:
-        """By default the last of all labels counts."""
+        """Whether 𝒵 is left to the labels: by default it is the last of all."""
         return self.advantaged is None
 
     def describe(self, conditions: Sequence[Any]) -> str:
-        """The name with the advantaged labels."""
+        """The name of the notion, followed by the advantaged labels.
+
+        Parameters
+        ----------
+        conditions : sequence
+            The advantaged labels.
+
+        Returns
+        -------
+        str
+            Such as "equal_opportunity of 1".
+        """
         return f"{self.name} of {listed(conditions)}"
 
     def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
@@ -96,7 +107,19 @@ _NAMED: dict[str, type[Notion]] = {c.name: c for c in (DemographicParity, Equali
 
 
 def as_notion(notion: str | Notion, argument: str = "notion") -> Notion:
-    """A notion from its name, or the notion itself.
+    """Turn the name of a notion into the notion; a notion stays what it is.
+
+    Parameters
+    ----------
+    notion : str or Notion
+        "demographic_parity", "equalized_odds", "equal_opportunity" or a notion.
+    argument : str
+        What the argument is called, for the message about a bad one.
+
+    Returns
+    -------
+    Notion
+        The notion of that name.
 
     Examples
     --------

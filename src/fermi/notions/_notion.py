@@ -25,29 +25,68 @@ class Notion(ABC):
 
     @property
     def column(self) -> Column | None:
-        """Z, where it is a column of the user's."""
+        """The column of the user's that is Z, or None where Z is no such column."""
         return None
 
     @property
     def needs_all_labels(self) -> bool:
-        """Whether 𝒵 hangs on labels that a part of the rows may not show."""
+        """Whether 𝒵 depends on labels that a part of the rows may not show."""
         return False
 
     def describe(self, conditions: Sequence[Any]) -> str:
-        """The name, with 𝒵 where it is a choice: tables of two choices measure two things."""
+        """The name of the notion, followed by 𝒵 where that is a choice.
+
+        Tables of two choices measure two things, so that the choice is part of what a table says of itself.
+
+        Parameters
+        ----------
+        conditions : sequence
+            The values of 𝒵 that the rows show.
+
+        Returns
+        -------
+        str
+            Such as "equalized_odds" or "equal_opportunity of 1".
+        """
         return self.name
 
     def aligned(self, index: Any) -> Notion:
-        """The same notion for the rows with this pandas index, if it holds a column of its own."""
+        """The notion for the rows that have this pandas index.
+
+        Cross-validation takes rows from X and y, but not from a notion: one with a column finds them by their index.
+
+        Parameters
+        ----------
+        index : pandas Index or None
+            The index of the rows.
+
+        Returns
+        -------
+        Notion
+            The notion itself, unless it holds a column of other rows.
+        """
         return self
 
     def conditions(
         self, y_true: Any, n: int, labels: Sequence[Any] = (), keep: NDArray[np.bool_] | None = None
     ) -> Codes:
-        """The condition of each of n rows; `values_of` names them, rows outside 𝒵 have the code -1.
+        """The condition of each row: which value of 𝒵 it has, if any.
 
-        `labels` are the classes that the caller declared, for a choice among labels that these rows may not show.
-        A value that only rows not to `keep` have is no condition.
+        Parameters
+        ----------
+        y_true : (n,) labels or None
+            The true labels; None will do for a notion that does not look at them.
+        n : int
+            The number of rows.
+        labels : sequence
+            The classes that the caller declared, for a choice among labels that these rows may not show.
+        keep : (n,) bool array, optional
+            The rows to look at. A value that only other rows have is no condition.
+
+        Returns
+        -------
+        Codes
+            `values_of` names the conditions; rows outside 𝒵 have the code -1.
         """
         if not self.needs_target:
             return _seen(self._conditions(Codes.constant(n, None), ()), keep)
@@ -68,7 +107,7 @@ class Notion(ABC):
 
 
 def _seen(codes: Codes, keep: NDArray[np.bool_] | None) -> Codes:
-    """The codes without the values that only rows not to keep have; such rows become -1."""
+    """Codes without the values that only rows outside `keep` have; those rows become -1."""
     if keep is None or codes.is_constant:
         return codes
     values = codes.where(keep).compact().values_of

@@ -121,7 +121,18 @@ class FermiNet(FairEstimator[NetSettings, NetFit]):
         self.verbose = verbose
 
     def decision_function(self, X: Any) -> Floats:
-        """Logits: (n,) of the second of two classes, else (n, m)."""
+        """Logits of each row, from which probabilities and labels follow.
+
+        Parameters
+        ----------
+        X : array, tensor, DataFrame or CSR matrix, n × …
+            Rows as in training.
+
+        Returns
+        -------
+        (n,) or (n, m) array
+            The difference of the two logits where there are two classes, else one logit per class.
+        """
         check_is_fitted(self)
         rows, _ = read_rows(self, X, reset=False)
         logits = predict_logits(self.module_, rows, next(self.module_.parameters()).device)

@@ -45,8 +45,7 @@ class FermiRegularizer(Joining, nn.Module):
     notion : str
         "demographic_parity", "equalized_odds" or "equal_opportunity".
     n_conditions : int, optional
-        For parity within the values of a column of yours: how many there are. Their codes then take the place of the
-        target.
+        How many values a column of yours has, for parity within them; their codes then take the target's place.
     advantaged : iterable of int, optional
         For "equal_opportunity": the classes that count, by default the last.
     group_prior : array, optional
@@ -129,7 +128,23 @@ class FermiRegularizer(Joining, nn.Module):
         weight: Any = None,
         **options: Any,
     ) -> Self:
-        """Count the prior and the fraction of rows that count, over all ranks if there are several."""
+        """Make a regularizer whose prior is counted from codes, over all ranks if there are several.
+
+        Parameters
+        ----------
+        sensitive, target : (n,) codes
+            Group of every row of the data (-1: unknown), and class or condition where the notion asks for it.
+        n_classes, n_groups : int
+            How many there are; groups by default as many as the largest code says.
+        weight : (n,) numbers, optional
+            What each row weighs in the prior.
+        **options
+            Other arguments of `FermiRegularizer`, but for `group_prior`.
+
+        Returns
+        -------
+        FermiRegularizer
+        """
         refuse_prior(options)
         codes = as_column("sensitive", sensitive)
         if n_groups is None:
@@ -150,9 +165,21 @@ class FermiRegularizer(Joining, nn.Module):
         unpack: Callable[[Any], tuple[Tensor, Tensor | None]] | None = None,
         **options: Any,
     ) -> Self:
-        """The same in one pass over a loader; `unpack` gets sensitive and target from a batch.
+        """Make a regularizer whose prior is counted in one pass over a loader, over all ranks if there are several.
 
-        By default a batch is a dict with "sensitive" and "target", or ends with (target, sensitive).
+        Parameters
+        ----------
+        loader : iterable of batches
+            A dict with "sensitive" and "target", or what ends with (target, sensitive), unless `unpack` is given.
+        n_classes, n_groups : int
+        unpack : function, optional
+            Gets sensitive and target from a batch.
+        **options
+            Other arguments of `FermiRegularizer`, but for `group_prior`.
+
+        Returns
+        -------
+        FermiRegularizer
         """
         refuse_prior(options)
         regularizer = cls(n_classes, n_groups, **options)
@@ -167,9 +194,20 @@ class FermiRegularizer(Joining, nn.Module):
     def forward(
         self, logits: Tensor, sensitive: Tensor, target: Tensor | None = None, weight: Tensor | None = None
     ) -> Tensor:
-        """λ Σ ψ_i / (B q): the sum over the rows that count, B the batch size, q their fraction in the whole data.
+        """The fairness term of a batch of B rows, λ Σ ψ_i / (B q), q the fraction of all rows that count.
 
-        `weight` is what each row weighs, 1 on the average of the whole data; the prior must have been counted with it.
+        Parameters
+        ----------
+        logits : (B, n_classes) tensor
+            What the model says of the batch.
+        sensitive, target : (B,) codes
+            Group of each row (-1: unknown), and class or condition where the notion asks for it.
+        weight : (B,) tensor, optional
+            What each row weighs, 1 on the average of the whole data; the prior must have been counted with it.
+
+        Returns
+        -------
+        tensor of one number, to be added to the loss
         """
         cells = self._cells(sensitive, target)
         self._check(logits, cells, weight)
@@ -185,7 +223,7 @@ class FermiRegularizer(Joining, nn.Module):
             return self.lam * total / (max(len(logits), 1) * self.known)
 
     def project(self) -> None:
-        """Put W back into the ball of `radius`, if there is one. `forward` does so before it uses W."""
+        """Put W back into the ball of `radius`, if there is one; `forward` does so before it uses W."""
         if self.radius is not None:
             norm = torch.linalg.vector_norm(self.W.data)
             self.W.data.mul_(torch.clamp(self.radius / norm.clamp_min(1e-30), max=1.0))

@@ -1,4 +1,4 @@
-"""What the frame of a curve says of one model on some rows."""
+"""The figures of one model on some rows, as the frame of a curve has them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fermi.measures.contingency import Contingency
 
 
 class Predicted(NamedTuple):
-    """The code of each row's label, and the probability of each class where the method has them."""
+    """Predictions for some rows: the code of each label, and the probabilities where the method has them."""
 
     labels: Ints
     F: Floats | None
 
 
 def figures(rows: Problem, predicted: Predicted) -> dict[str, float]:
-    """Error and violations; of several attributes, the worst one's."""
+    """The error and violations of predictions; of several attributes, the worst one's."""
     F, m, cells = predicted.F, rows.n_classes, rows.cells()
     hard = [part.hard(predicted.labels, m) for part in cells]
     squares = [part.hard_squares(predicted.labels, m) for part in cells]
@@ -53,5 +53,5 @@ def _compares(table: Floats) -> bool:
 
 
 def _worst(measure: Callable[[Contingency], float], tables: list[Floats]) -> float:
-    """NaN where no two groups can be compared."""
+    """The largest value of a measure over tables, or NaN where no two groups can be compared."""
     return max((float(measure(Contingency(table))) for table in tables if _compares(table)), default=math.nan)

@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fermi._typing import Floats, Ints
 from fermi.compiled.jit import compiled_reordered, inlined
 from fermi.linear.solvers._row_access import WINDOW, fetch_row, load_rows, row_add, row_dot, row_step
+from fermi.linear.solvers.reference import SMALL_PENALTY_STEP
 
 TINY_SCALE = 1e-100
-SMALL_PENALTY_STEP = 0.01
+
+
+class Features(NamedTuple):
+    """The standardised rows that a loop runs over: X, its centre and scale, and the penalty on each column."""
+
+    X: Any  # an array, or (data, indices, indptr) of a CSR matrix
+    sparse: bool
+    centre: Floats
+    inverse_scale: Floats
+    l2: Floats  # in the solver's units
+    has_intercept: bool
+
+
+class Labels(NamedTuple):
+    """What the loss and the terms know of each row: class, weight, and cell and weight in each term."""
+
+    target: Ints
+    weight: Floats
+    cells: Ints  # terms × rows, or -1
+    counts: Floats  # terms × rows
+    zone: Ints  # of each cell
+    inverse_root: Floats  # 1/√p of each cell
+
+
+class Moving(NamedTuple):
+    """What the steps change: θ with one row per logit, b, W[c] = scale[z] ∘ V[c] and norms[z] = Σ_s W²."""
+
+    theta: Floats
+    b: Floats
+    V: Floats
+    scale: Floats
+    norms: Floats
 
 
 # Rows are passed as an array and an index: taking a slice inside the loop would cost more than the arithmetic.
@@ -27,17 +59,15 @@ def both(logit: float) -> tuple[float, float]:
 
 
 @inlined
-def predict_row(
-    X: Any, i: int, inverse_scale: Floats, window: Floats, v: int, theta: Floats, b: Floats, F: Floats, u: int
-) -> None:
+def predict_row(rows: Features, i: int, window: Floats, v: int, at: Moving, F: Floats, u: int) -> None:
     """F[u] = softmax of row i's logits; one weight vector stands for two classes, the first with the logit 0."""
-    m = F.shape[1]
+    m, theta, b = F.shape[1], at.theta, at.b
     if theta.shape[0] == 1:
-        F[u, 0], F[u, 1] = both(row_dot(X, i, inverse_scale, window, v, theta, 0) + b[0])
+        F[u, 0], F[u, 1] = both(row_dot(rows.X, i, rows.inverse_scale, window, v, theta, 0) + b[0])
         return
     top = -np.inf
     for j in range(m):
-        F[u, j] = row_dot(X, i, inverse_scale, window, v, theta, j) + b[j]
+        F[u, j] = row_dot(rows.X, i, rows.inverse_scale, window, v, theta, j) + b[j]
         top = max(top, F[u, j])
     total = 0.0
     for j in range(m):
@@ -48,25 +78,23 @@ def predict_row(
 
 
 @inlined
-def row_gradient(
-    F: Floats, u: int, target: int, weight: float, cells: Ints, counts: Floats, i: int, lam: float,
-    V: Floats, scale: Floats, norms: Floats, zone: Ints, inverse_root: Floats, G: Floats,
-) -> None:  # fmt: skip
+def row_gradient(F: Floats, u: int, labels: Labels, i: int, lam: float, at: Moving, G: Floats) -> None:
     """G[u] = ∇ of weight · loss + λ Σ_t count_t ψ_t in the logits of row i, with C = 2 W[s]/√p − ‖W‖² per column."""
-    m = F.shape[1]
+    m, weight = F.shape[1], labels.weight[i]
+    V, scale, norms = at.V, at.scale, at.norms
     for j in range(m):
         G[u, j] = weight * F[u, j]
-    G[u, target] -= weight
-    for t in range(cells.shape[0]):
-        c = cells[t, i]
+    G[u, labels.target[i]] -= weight
+    for t in range(labels.cells.shape[0]):
+        c = labels.cells[t, i]
         if c >= 0:
-            z, root = zone[c], 2.0 * inverse_root[c]
+            z, root = labels.zone[c], 2.0 * labels.inverse_root[c]
             charge = 0.0
             for j in range(m):
                 charge += F[u, j] * (scale[z, j] * V[c, j] * root - norms[z, j])
             for j in range(m):
                 C = scale[z, j] * V[c, j] * root - norms[z, j]
-                G[u, j] += lam * counts[t, i] * F[u, j] * (C - charge)
+                G[u, j] += lam * labels.counts[t, i] * F[u, j] * (C - charge)
 
 
 @compiled_reordered
@@ -82,14 +110,15 @@ def rescale(z: int, V: Floats, scale: Floats, zone: Ints) -> None:
 
 @inlined
 def ascend(
-    F: Floats, order: Ints, start: int, stop: int, cells: Ints, counts: Floats, rate: float,
-    V: Floats, scale: Floats, norms: Floats, zone: Ints, inverse_root: Floats, mass: Floats,
-) -> None:  # fmt: skip
+    F: Floats, order: Ints, start: int, stop: int, labels: Labels, rate: float, at: Moving, mass: Floats
+) -> None:
     """W ← W + rate/2 · ∇_W of the batch's Ψ, with W[c] = scale[z] ∘ V[c] and norms[z] = Σ_s W² kept up to date.
 
     The decay W (1 − rate · p̂_ŷ) touches the scales alone, so a step costs the same for any number of groups.
     """
     m, share = F.shape[1], rate / (stop - start)
+    cells, counts, zone = labels.cells, labels.counts, labels.zone
+    V, scale, norms = at.V, at.scale, at.norms
     for t in range(cells.shape[0]):
         for u in range(stop - start):
             i = order[start + u]
@@ -113,7 +142,7 @@ def ascend(
             if c >= 0:
                 z = zone[c]
                 for j in range(m):
-                    change = share * counts[t, i] * F[u, j] * inverse_root[c]
+                    change = share * counts[t, i] * F[u, j] * labels.inverse_root[c]
                     norms[z, j] += change * (2.0 * scale[z, j] * V[c, j] + change)
                     V[c, j] += change / scale[z, j]
 
@@ -130,28 +159,35 @@ def project(radius: float, scale: Floats, norms: Floats) -> None:
 
 @inlined
 def descend(
-    X: Any, sparse: bool, inverse_scale: Floats, l2: Floats, largest_l2: float, has_intercept: bool,
-    G: Floats, slope: Floats, order: Ints, start: int, stop: int, eta: float, theta: Floats, b: Floats,
-) -> None:  # fmt: skip
+    rows: Features,
+    largest_l2: float,
+    G: Floats,
+    slope: Floats,
+    order: Ints,
+    start: int,
+    stop: int,
+    eta: float,
+    at: Moving,
+) -> None:
     """(θ, b) ← (θ, b) − η · mean of the batch's gradients, and the step of the penalty.
 
-    `l2` is the penalty per column in the solver's units. A batch of dense rows takes it once; a sparse row takes its
-    share for the columns it has, with l2 over the column's frequency, which is the same on average.
+    A batch of dense rows takes the penalty once; a sparse row takes its share for the columns it has, with l2 over the
+    column's frequency, which is the same on average.
     """
-    per_row = eta / (stop - start)
+    per_row, theta, b = eta / (stop - start), at.theta, at.b
     shift = G.shape[1] - theta.shape[0]
-    if sparse:
+    if rows.sparse:
         small = per_row * largest_l2 < SMALL_PENALTY_STEP
         for u in range(stop - start):
             for r in range(theta.shape[0]):
                 i, step = order[start + u], per_row * G[u, r + shift]
-                row_step(X, i, inverse_scale, slope, 0, step, per_row, l2, small, theta, r)
+                row_step(rows.X, i, rows.inverse_scale, slope, 0, step, per_row, rows.l2, small, theta, r)
     else:
         small = eta * largest_l2 < SMALL_PENALTY_STEP
         for r in range(theta.shape[0]):
-            row_step(X, 0, inverse_scale, slope, r, per_row, eta, l2, small, theta, r)
+            row_step(rows.X, 0, rows.inverse_scale, slope, r, per_row, eta, rows.l2, small, theta, r)
             slope[r] = 0.0
-    if has_intercept:
+    if rows.has_intercept:
         for u in range(stop - start):
             for r in range(theta.shape[0]):
                 b[r] -= per_row * G[u, r + shift]
@@ -159,39 +195,45 @@ def descend(
 
 @compiled_reordered
 def run_steps(
-    X: Any, sparse: bool, centre: Floats, inverse_scale: Floats, l2: Floats, has_intercept: bool,
-    target: Ints, weight: Floats, cells: Ints, counts: Floats, zone: Ints, inverse_root: Floats,
-    order: Ints, batch: int, eta: Floats, rate: Floats, lam: float, radius: float,
-    theta: Floats, b: Floats, V: Floats, scale: Floats, norms: Floats,
-    averaged: bool, theta_sum: Floats, b_sum: Floats,
-) -> None:  # fmt: skip
-    """One pass over `order`, a batch at a time: descend in (θ, b), ascend in W, both from the same point."""
+    rows: Features,
+    labels: Labels,
+    order: Ints,
+    batch: int,
+    eta: Floats,
+    rate: Floats,
+    lam: float,
+    radius: float,
+    at: Moving,
+    averaged: bool,
+    sums: tuple[Floats, Floats],
+) -> None:
+    """One pass over `order`, a batch at a time: descend in (θ, b), ascend in W, both from the same point.
+
+    `sums` are those of θ and b over all steps, kept where the mean is wanted.
+    """
+    theta, V = at.theta, at.V
     n, m, shift = order.shape[0], V.shape[1], V.shape[1] - theta.shape[0]
     F, G = np.empty((batch, m)), np.empty((batch, m))
-    mass, slope = np.zeros_like(scale), np.zeros_like(theta)
+    mass, slope = np.zeros_like(at.scale), np.zeros_like(theta)
     window = np.empty((WINDOW, theta.shape[1]))
-    largest_l2 = l2.max()
+    largest_l2 = rows.l2.max()
     for step in range(eta.shape[0]):
         start, stop = step * batch, min((step + 1) * batch, n)
         for u in range(stop - start):
             if u % WINDOW == 0:
-                load_rows(X, order, start + u, min(start + u + WINDOW, stop), centre, inverse_scale, window)
+                last = min(start + u + WINDOW, stop)
+                load_rows(rows.X, order, start + u, last, rows.centre, rows.inverse_scale, window)
             if start + u + WINDOW < n:
-                fetch_row(X, order[start + u + WINDOW])
+                fetch_row(rows.X, order[start + u + WINDOW])
             i, v = order[start + u], u % WINDOW
-            predict_row(X, i, inverse_scale, window, v, theta, b, F, u)
-            row_gradient(
-                F, u, target[i], weight[i], cells, counts, i, lam, V, scale, norms, zone, inverse_root, G
-            )  # fmt: skip
+            predict_row(rows, i, window, v, at, F, u)
+            row_gradient(F, u, labels, i, lam, at, G)
             for r in range(theta.shape[0]):
-                row_add(X, window, v, G[u, r + shift], slope, r)
-        ascend(F, order, start, stop, cells, counts, rate[step], V, scale, norms, zone, inverse_root, mass)
+                row_add(rows.X, window, v, G[u, r + shift], slope, r)
+        ascend(F, order, start, stop, labels, rate[step], at, mass)
         if radius < np.inf:
-            project(radius, scale, norms)
-        descend(
-            X, sparse, inverse_scale, l2, largest_l2, has_intercept, G, slope, order, start, stop, eta[step],
-            theta, b,
-        )  # fmt: skip
+            project(radius, at.scale, at.norms)
+        descend(rows, largest_l2, G, slope, order, start, stop, eta[step], at)
         if averaged:
-            theta_sum += theta
-            b_sum += b
+            sums[0][:] += theta
+            sums[1][:] += at.b

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fermi._typing import Floats, Ints
 from fermi.fitting.objective import FairObjective
 from fermi.linear.design import Design
-from fermi.linear.solvers._batches import run_steps
+from fermi.linear.solvers._batches import Features, Labels, Moving, run_steps
 from fermi.linear.solvers._single_rows import run_single_rows
 from fermi.linear.solvers._zones import Zones
-
-# Called with tuples of arrays whose types there is no use in spelling out again.
-_SINGLE: Callable[..., None] = run_single_rows
-_BATCHES: Callable[..., None] = run_steps
 
 
 @dataclass(eq=False)
@@ -50,12 +44,11 @@ class Loop:
         X, self.sparse = design.X, hasattr(design.X, "tocsr")
         penalty = l2 * design.inverse_presence() / design.scale**2
         used = len(terms.shapes) if self.lam > 0.0 else 0
-        self._rows: tuple[Any, ...] = (
-            (X.data, X.indices, X.indptr) if self.sparse else X,
-            self.sparse, design.centre, 1.0 / design.scale, penalty, design.intercept,
-            objective.target, self.n * objective.weight,
-            terms.cells[:used], terms.counts[:used], terms.zone, terms.inverse_root,
-        )  # fmt: skip
+        entries = (X.data, X.indices, X.indptr) if self.sparse else X
+        self._rows = Features(entries, self.sparse, design.centre, 1.0 / design.scale, penalty, design.intercept)
+        cells, counts = terms.cells[:used], terms.counts[:used]
+        weight = self.n * objective.weight
+        self._labels = Labels(objective.target, weight, cells, counts, terms.zone, terms.inverse_root)
 
     def start(self, theta: Floats, duals: tuple[Floats, ...] | None) -> State:
         """The state at θ and W of each term, zero unless given."""
@@ -69,14 +62,14 @@ class Loop:
     def advance(self, state: State, order: Ints, eta: Floats, eta_w: Floats) -> None:
         """Take steps through these rows, a batch and a step size each."""
         rate = 2.0 * self.lam * eta_w
-        moving = state.theta, state.b, state.V, state.scale, state.norms
+        moving = Moving(state.theta, state.b, state.V, state.scale, state.norms)
         if self.batch == 1 and self.design.n_logits == 1 and not self.averaged and np.isinf(self.radius):
-            _SINGLE(*self._rows, order, eta, rate, self.lam, *moving)
+            run_single_rows(self._rows, self._labels, order, eta, rate, self.lam, moving)
         else:
-            _BATCHES(
-                *self._rows, order, self.batch, eta, rate, self.lam, self.radius, *moving,
-                self.averaged, state.theta_sum, state.b_sum,
-            )  # fmt: skip
+            kept, sizes = (state.theta_sum, state.b_sum), (eta, rate)
+            run_steps(
+                self._rows, self._labels, order, self.batch, *sizes, self.lam, self.radius, moving, self.averaged, kept
+            )
         state.taken += len(eta)
 
     def theta(self, state: State) -> Floats:

@@ -6,15 +6,14 @@ gradients take.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fermi._typing import Floats, Ints
 from fermi.compiled.jit import compiled_reordered, inlined
 from fermi.compiled.prefetch import prefetch
-from fermi.linear.solvers._batches import SMALL_PENALTY_STEP, TINY_SCALE, both, rescale
+from fermi.linear.solvers._batches import TINY_SCALE, Features, Labels, Moving, both, rescale
 from fermi.linear.solvers._row_access import WINDOW, fetch_row, load_rows, row_dot, row_step
+from fermi.linear.solvers.reference import SMALL_PENALTY_STEP
 
 
 @inlined
@@ -28,18 +27,18 @@ def fetch_cell(c: int, zone: Ints, inverse_root: Floats, V: Floats) -> None:
 
 @compiled_reordered
 def run_single_rows(
-    X: Any, sparse: bool, centre: Floats, inverse_scale: Floats, l2: Floats, has_intercept: bool,
-    target: Ints, weight: Floats, cells: Ints, counts: Floats, zone: Ints, inverse_root: Floats,
-    order: Ints, eta: Floats, rate: Floats, lam: float,
-    theta: Floats, b: Floats, V: Floats, scale: Floats, norms: Floats,
-) -> None:  # fmt: skip
+    rows: Features, labels: Labels, order: Ints, eta: Floats, rate: Floats, lam: float, at: Moving
+) -> None:
     """One pass over `order`: descend in (θ, b), ascend in W, both from the same point."""
+    X, inverse_scale, l2 = rows.X, rows.inverse_scale, rows.l2
+    target, weight, cells, counts, zone, inverse_root = labels
+    theta, b, V, scale, norms = at
     window = np.empty((WINDOW, theta.shape[1]))
     largest_l2 = l2.max()
     for step in range(order.shape[0]):
         u = step % WINDOW
         if u == 0:
-            load_rows(X, order, step, min(step + WINDOW, order.shape[0]), centre, inverse_scale, window)
+            load_rows(X, order, step, min(step + WINDOW, order.shape[0]), rows.centre, inverse_scale, window)
         if step + WINDOW < order.shape[0]:
             soon = order[step + WINDOW]
             fetch_row(X, soon)
@@ -67,5 +66,5 @@ def run_single_rows(
                 V[c, 1] += change1 / scale[z, 1]
         small = eta[step] * largest_l2 < SMALL_PENALTY_STEP
         row_step(X, i, inverse_scale, window, u, eta[step] * gradient, eta[step], l2, small, theta, 0)
-        if has_intercept:
+        if rows.has_intercept:
             b[0] -= eta[step] * gradient

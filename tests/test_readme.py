@@ -25,7 +25,7 @@ def test_the_two_commands_are_there() -> None:
 
 @pytest.mark.parametrize("example", blocks("python"))
 def test_python_examples_print_what_they_say(example: str) -> None:
-    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, timeout=600, check=False)
     assert done.stderr == ""
     promised = re.findall(r"# prints (.*)", example)
     assert promised

@@ -287,7 +287,7 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str, ended_
             break
     time.sleep(2)
     process.send_signal(signal.Signals[ended_by])
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=600)
     assert process.returncode == 1
     assert err.splitlines()[-1] == "fermi: interrupted"
     assert "Traceback" not in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -118,6 +119,7 @@ def history(lam: float) -> list[dict[str, float]]:
     ]
 
 
+@functools.cache  # to draw and audit thousands of rows takes longer than most tests of a page
 def report(
     n_points: int = 15,
     groups: Sequence[str] = ("sex=Female", "sex=Male"),

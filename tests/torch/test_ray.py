@@ -21,7 +21,7 @@ pytest.importorskip("ray.train.torch", exc_type=ImportError)
 # Ray sets options of its own that it has deprecated.
 pytestmark = pytest.mark.filterwarnings(r"ignore:`\w+` is deprecated:DeprecationWarning:ray\.data\.context")
 
-EPOCHS, STEPS = 4, 125  # 4000 rows in batches of 2 × 16
+EPOCHS, STEPS = 3, 125  # 4000 rows in batches of 2 × 16
 KILLED_AFTER = 2 * STEPS + 60
 
 
@@ -32,6 +32,9 @@ def cluster() -> Iterator[None]:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_AUTH_MODE", "disabled")  # it would leave a token in the home folder
         patch.setenv("RAY_TRAIN_HEALTH_CHECK_INTERVAL_S", "0.2")  # every report waits for such a check
+        patch.setenv("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", "600")  # a busy machine may need more than a minute
+        patch.setenv("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")  # a process more; nobody takes this machine away
+        patch.setenv("RAY_prestart_worker_first_driver", "0")  # nor are workers started that nobody asked for
         try:
             ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=folder)
             yield

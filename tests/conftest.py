@@ -15,6 +15,9 @@ from hypothesis import settings
 
 from fermi import datasets
 from fermi.datasets.common.downloads import RemoteFile
+from tests.skips import pytest_addoption, pytest_configure
+
+__all__ = ["pytest_addoption", "pytest_configure"]
 
 settings.register_profile("fermi", deadline=None, max_examples=150, derandomize=True)
 settings.load_profile("fermi")

@@ -34,15 +34,30 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
+    in_memory = functools.partial(numba.njit, nogil=True, **options)
     try:
-        dispatcher = numba.njit(cache=True, nogil=True, **options)(function)
+        dispatcher = in_memory(cache=True)(function)
     except RuntimeError:
         # numba found no folder it may write to: compile in every process instead of failing.
-        return cast(Callable[P, R], numba.njit(nogil=True, **options)(function))
+        return cast(Callable[P, R], in_memory()(function))
     # numba knows a function's source by the time and size of its own file. It does not notice edits in another file,
     # nor a new release whose files carry the same time: know it by the text of everything that is compiled.
-    dispatcher._cache._cache_file._source_stamp = source_stamp(Path(__file__).parents[1])
+    if not _restamp(dispatcher, source_stamp(Path(__file__).parents[1])):
+        return cast(Callable[P, R], in_memory()(function))
     return cast(Callable[P, R], dispatcher)
+
+
+def _restamp(dispatcher: Any, stamp: str) -> bool:
+    """Replace what a cached function's source is known by; false where this numba keeps that elsewhere.
+
+    The attributes are private, so another release may lack them. Setting one that it never reads would let stale
+    machine code run: the caller then compiles in every process.
+    """
+    file: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if not hasattr(file, "_source_stamp"):
+        return False
+    file._source_stamp = stamp
+    return True
 
 
 @functools.cache

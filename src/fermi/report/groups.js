@@ -58,13 +58,13 @@ function showConfusion() {
 }
 
 function calibrationRows(group, bins) {
-  const rows = bins.map(({ predicted, observed, rows }) => {
+  const marks = bins.map(({ predicted, observed, rows }) => {
     const [y, low, high] = observed;
     const seen = `observed ${inWords(observed, percent)}`;
     const lines = [group.group, `predicted ${percent(predicted)}`, seen, some(rows, "row")];
     return { predicted, observed: y, low, high, words: lines.join("\n") };
   });
-  return rows.filter((row) => isNumber(row.observed));
+  return marks.filter((mark) => isNumber(mark.observed));
 }
 
 function calibrationLine(group, bin) {

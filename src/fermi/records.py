@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Rate: TypeAlias = Literal["selection", "true_positive"]
+"""How often a class is predicted: for all rows of a group, or for those that are truly of the class."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,9 @@ class AuditRecord:
     """One set of predictions, audited.
 
     `corrected_ermi` is the plug-in ERMI of labels less its bias, and `p_value` that of labels being independent of the
-    group, in the notion's sense; those of probabilities end in `_soft`.
+    group, in the notion's sense; those of probabilities end in `_soft`. `asks` says in words what the notion asks for;
+    the `rate` of the class `label`, group by group, shows best how far it holds. There is no `label` where several
+    classes would have to be told.
     """
 
     notion: str
@@ -85,6 +91,9 @@ class AuditRecord:
     notes: tuple[str, ...] = ()
     corrected_ermi_soft: Estimate | None = None
     p_value_soft: float | None = None
+    asks: str = ""
+    rate: Rate = "selection"
+    label: str | None = None
 
     def measure(self, name: str, *, soft: bool = False) -> Estimate:
         """The estimate of one measure."""

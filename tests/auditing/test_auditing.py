@@ -24,6 +24,7 @@ from fermi.auditing._noise import Sums
 from fermi.auditing._tally import N_BINS
 from fermi.datasets import synthetic
 from fermi.formulas.stacked import NAMES, measures
+from fermi.notions import as_notion
 
 Rows = dict[str, Any]
 
@@ -107,6 +108,22 @@ def test_values_are_those_of_the_measures(notion: str, weighted: bool) -> None:
         assert found.record.notion == table.notion
         for name in NAMES:
             assert found.record.measure(name, soft=soft).value == pytest.approx(value_of(name, table), abs=1e-12)
+
+
+def test_the_record_carries_what_the_notion_says_of_itself() -> None:
+    y, labels, s = ["yes", "no", "yes", "no"], ["yes", "no", "no", "yes"], ["a", "a", "b", "b"]
+
+    def told(notion: Any, **options: Any) -> tuple[str, str | None]:
+        record = audit(y, labels, sensitive_features=s, notion=notion, n_boot=200, **options).record
+        assert record.asks == as_notion(notion).explain(as_notion(notion).labels_of(["no", "yes"]))
+        return record.rate, record.label
+
+    assert told("demographic_parity") == ("selection", "yes")
+    assert told("demographic_parity", classes=["yes", "no"]) == ("selection", "no")
+    assert told("equalized_odds") == ("true_positive", "yes")
+    assert told("equal_opportunity", classes=["yes", "no"]) == ("true_positive", "yes")
+    assert told(EqualOpportunity("no")) == ("true_positive", "no")
+    assert told(EqualOpportunity({"no", "yes"})) == ("true_positive", None)
 
 
 def test_a_condition_of_the_users_own() -> None:

@@ -40,7 +40,7 @@ class Tally:
     classes: tuple[Any, ...]
     condition_of: Ints
     conditions: tuple[Any, ...]
-    title: str
+    notion: Notion
     label_of: Ints | None
     rows: Floats
     hard: Floats
@@ -51,6 +51,11 @@ class Tally:
     soft_unknown: Floats | None = None
     bins: Floats | None = None
     weighted: bool = False
+
+    @property
+    def title(self) -> str:
+        """What is measured: the notion's name, with 𝒵 where that is a choice."""
+        return self.notion.describe(self.conditions)
 
     def conditioned(self, table: Floats) -> Floats:
         """A table by the notion's conditions instead of by strata."""
@@ -182,7 +187,7 @@ class _Counting:
         conditions, condition_of = _conditions(notion, target, z, self.classes if has_labels else ())
         binned = soft is not None and has_labels
         return Tally(
-            columns, tuple(names), self.classes, condition_of, conditions, notion.describe(conditions),
+            columns, tuple(names), self.classes, condition_of, conditions, notion,
             np.tile(class_of, 1 if z is None else len(z.values_of) + 1) if has_labels else None,
             rows, hard, hard_squares,
             (sums[0][:, 0], sums[1][:, 0], sums[2][:, 0]),

@@ -17,11 +17,12 @@ from fermi._files import whole_folder
 from fermi.cli._summaries import point_summary, show_columns, show_groups, show_points
 from fermi.errors import FermiError
 from fermi.inputs.arguments import AT_LEAST_ZERO, chosen, number, whole
+from fermi.notions import NAMES
 from fermi.tables.files import read_table
 from fermi.tables.kinds import KINDS
 from fermi.tables.saved import ARRAYS, MARK
 from fermi.tables.task import Prepared, Task, check_columns, describe, prepare
-from fermi.tables.training import NOTIONS, Trained, train
+from fermi.tables.training import Trained, train
 
 REPORT = "report.html"
 FILES = (MARK, ARRAYS, REPORT)
@@ -61,7 +62,7 @@ def run(
 def check_options(task: Task, model: str, max_violation: float | None) -> None:
     """Refuse what no data could make right, before anything is read."""
     chosen("--model", model, KINDS)
-    chosen("--notion", task.notion, list(NOTIONS))
+    chosen("--notion", task.notion, NAMES)
     chosen("--attributes", task.attributes, ["intersection", "each"])
     number("--test-size", task.test_size, "a number above 0 and below 1", low=0.0, high=1.0, open_low=True)
     whole("--seed", task.seed, "a whole number of at least 0", low=0)

@@ -39,6 +39,7 @@ class ConditionalParity(Notion):
     _column: Column = field(init=False, repr=False)
     _codes: Codes = field(init=False, repr=False)
     name: ClassVar[str] = "conditional_parity"
+    meaning: ClassVar[str] = "among rows of the same condition, the prediction should not depend on the group"
     needs_target: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from fermi.datasets.common.tables import split
 from fermi.errors import FermiError, listed
 from fermi.inputs.groups import GroupEncoder
-from fermi.notions import EqualOpportunity, Notion, as_notion
+from fermi.notions import OF_LABELS, Notion, as_notion
 from fermi.tables.encoder import Column, TableEncoder
 
 if TYPE_CHECKING:
@@ -75,13 +75,13 @@ class Task:
 def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> Notion:
     """A notion that is about some labels, given as words."""
     plain = as_notion(notion)
-    if not hasattr(plain, "advantaged"):
-        raise FermiError(f"--advantaged is for --notion {EqualOpportunity.name} alone.")
+    if not plain.takes_labels:
+        raise FermiError(f"--advantaged is for --notion {', '.join(OF_LABELS)} alone.")
     words = {str(label): label for label in classes}
     strange = [word for word in labels if word not in words]
     if strange:
         raise FermiError(f"--advantaged is {strange[0]!r}; expected one of {listed(words)}.")
-    return EqualOpportunity(advantaged={words[word] for word in labels})
+    return plain.of_labels({words[word] for word in labels})
 
 
 class Part(NamedTuple):

@@ -59,7 +59,7 @@ def record(found: tuple[PointRecord, ...], choice: Choice, plan: Plan, cv: Any) 
     judged = sum(len(part.judged) for part in plan.parts)
     facts = {
         "Model": type(_owner(plan.estimator, plan)).__name__,
-        "Fairness": plan.knob.notion.name.replace("_", " "),
+        "Fairness": plan.knob.notion.words,
         "Groups": ", ".join(columns) + (", each by itself" if plan.knob.attributes == "each" and columns[1:] else ""),
         "Classes": listed(plan.classes),
         "Training rows": f"{len(plan.parts[-1].train):,}",

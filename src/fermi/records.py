@@ -71,9 +71,9 @@ class AuditRecord:
     """One set of predictions, audited.
 
     `corrected_ermi` is the plug-in ERMI of labels less its bias, and `p_value` that of labels being independent of the
-    group, in the notion's sense; those of probabilities end in `_soft`. `asks` says in words what the notion asks for;
-    the `rate` of the class `label`, group by group, shows best how far it holds. There is no `label` where several
-    classes would have to be told.
+    group, in the notion's sense; those of probabilities end in `_soft`. `called` is the notion's name for people, and
+    `asks` says what it asks for. The `rate` of the class `label`, group by group, shows best how far it holds; there is
+    no `label` where several classes would have to be told.
     """
 
     notion: str
@@ -91,6 +91,7 @@ class AuditRecord:
     notes: tuple[str, ...] = ()
     corrected_ermi_soft: Estimate | None = None
     p_value_soft: float | None = None
+    called: str = ""
     asks: str = ""
     rate: Rate = "selection"
     label: str | None = None

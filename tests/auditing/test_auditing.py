@@ -126,6 +126,16 @@ def test_the_record_carries_what_the_notion_says_of_itself() -> None:
     assert told(EqualOpportunity({"no", "yes"})) == ("true_positive", None)
 
 
+def test_a_label_keeps_its_underscore_where_the_notion_is_named_for_people(tmp_path: Path) -> None:
+    found = audit(
+        ["not_hired", "hired"] * 4, ["hired", "hired", "not_hired", "hired"] * 2, sensitive_features=list("aabb") * 2,
+        notion="equal_opportunity", n_boot=200,
+    )  # fmt: skip
+    assert found.record.called == "equal opportunity of 'not_hired'"
+    assert repr(found).startswith("Audit, equal opportunity of 'not_hired': 8 rows")
+    assert "\"equal opportunity of 'not_hired'\"" in found.to_html(tmp_path / "a.html").read_text(encoding="utf-8")
+
+
 def test_a_condition_of_the_users_own() -> None:
     data = rows()
     z = [None if i % 7 == 0 else "north" if i % 2 else "south" for i in range(600)]

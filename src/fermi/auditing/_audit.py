@@ -175,6 +175,7 @@ def _record(
         notes=tuple(_notes(shown, hidden, unknown, least)),
         corrected_ermi_soft=corrected.get(True),
         p_value_soft=found[True].p_value if soft else None,
+        called=shown.notion.called(shown.conditions),
         asks=shown.notion.explain(shown.conditions),
         rate=shown.notion.rate,
         label=dict(zip(shown.classes, names, strict=True)).get(shown.notion.label(shown.classes)),

@@ -63,9 +63,9 @@ class ConditionalParity(Notion):
         """The column itself."""
         return self._column
 
-    def describe(self, conditions: Sequence[Any]) -> str:
-        """The name, with the values that count if they were chosen."""
-        return self.name if self.within is None else f"{self.name} within {listed(conditions)}"
+    def choice(self, conditions: Sequence[Any]) -> str:
+        """The values that count, if they were chosen."""
+        return "" if self.within is None else f" within {listed(conditions)}"
 
     def aligned(self, index: Any) -> Notion:
         """For some of the rows, found by their index: cross-validation takes rows from X and y, but not from here."""

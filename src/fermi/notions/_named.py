@@ -89,9 +89,9 @@ class EqualOpportunity(Notion):
         """By default the last of all labels counts."""
         return self.advantaged is None
 
-    def describe(self, conditions: Sequence[Any]) -> str:
-        """The name with the advantaged labels."""
-        return f"{self.name} of {listed(conditions)}"
+    def choice(self, conditions: Sequence[Any]) -> str:
+        """The advantaged labels."""
+        return f" of {listed(conditions)}"
 
     def of_labels(self, labels: Any) -> Notion:
         """About these as the advantaged ones."""

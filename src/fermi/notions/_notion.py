@@ -64,7 +64,15 @@ class Notion(ABC):
 
     def describe(self, conditions: Sequence[Any]) -> str:
         """The name, with 𝒵 where it is a choice: tables of two choices measure two things."""
-        return self.name
+        return self.name + self.choice(conditions)
+
+    def called(self, conditions: Sequence[Any]) -> str:
+        """The same for people."""
+        return self.words + self.choice(conditions)
+
+    def choice(self, conditions: Sequence[Any]) -> str:
+        """𝒵 in words that follow the name, where it is a choice."""
+        return ""
 
     def explain(self, conditions: Sequence[Any]) -> str:
         """What it is called and what it asks, with 𝒵 where it is a choice."""

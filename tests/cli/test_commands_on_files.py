@@ -41,6 +41,7 @@ def saved(frame: pd.DataFrame, path: Path) -> Path:
 
 
 TASK = ("--target", "hired", "--sensitive", "group")
+OPPORTUNITY = (*TASK, "--notion", "equal_opportunity")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -204,6 +205,15 @@ def test_five_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str
     [
         (["train", "FILE", "--target", "hierd", "--sensitive", "group"], "--target is 'hierd'"),
         (["train", "FILE", "--target", "hired", "--sensitive", "Group"], "did you mean 'group'?"),
+        (["train", "FILE", *TASK, "--sensitive", "group"], "--sensitive names the same column twice"),
+        (["train", "FILE", *TASK, "--ignore", "id"], "--ignore is 'id', but the file has no such column"),
+        (["train", "FILE", *TASK, "--advantaged", "yes"], "--advantaged is for --notion equal_opportunity alone."),
+        (
+            ["train", "FILE", *OPPORTUNITY, "--advantaged", "maybe"],
+            "--advantaged is 'maybe'; expected one of 'no', 'yes'.",
+        ),
+        (["train", "FILE", *TASK, "--test-size", "0.0001"], "--test-size is 0.0001"),
+        (["predict", "nowhere", "FILE", "--output", "x.pdf"], "`FILE` is 'x.pdf'"),
         (["train", "FILE", "--target", "hired"], "Missing option '--sensitive'"),
         (["train", "nowhere.csv", *TASK], "There is no file 'nowhere.csv'."),
         (["train", "FILE", *TASK, "--lam", "1", "--max-violation", "0.1"], "exclude each other"),
@@ -221,6 +231,11 @@ def test_five_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["predict", "nowhere", "FILE"], "There is no model in 'nowhere'"),
         (["audit", "FILE", "--target", "hired", "--sensitive", "group"], "Give either --prediction"),
         (["audit", "FILE", "--target", "hired", "--prediction", "x", "--sensitive", "group"], "--prediction is 'x'"),
+        (["audit", "FILE", *TASK, "--probability", "x"], "--probability is 'x'"),
+        (
+            ["audit", "FILE", *TASK, "--prediction", "hired", "--notion", "parity"],
+            "--notion is 'parity'; expected one of",
+        ),
         (["audit", "FILE", *TASK, "--prediction", "hired", "--output", "x.pdf"], "ends in one of .html"),
         (["audit", "FILE", *TASK, "--probability", "score"], "`y_pred` has the row"),
         (["audit", "FILE", "--sensitive", "group", "--probability", "score"], "Probabilities need --target"),
@@ -244,6 +259,15 @@ def test_mistakes_get_one_line_and_write_nothing(
     assert words in err
     assert len(err.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_a_column_that_looks_like_an_argument_keeps_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = saved(people().rename(columns={"hired": "`target`"}), tmp_path / "people.csv")
+    _, _, err = run(capsys, "train", file, *TASK)
+    assert err.startswith("fermi: --target is 'hired', but")
+    assert err.endswith("'group', '`target`'.\n")
 
 
 def test_the_question_is_asked_on_a_terminal(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import datetime
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fermi import tables
 from fermi._files import whole_file, whole_folder
 from fermi.errors import FermiError
 from fermi.linear.classifier import FermiClassifier
@@ -288,8 +291,10 @@ def test_the_split_is_stratified_seeded_and_the_test_rows_teach_nothing() -> Non
     [
         ({}, Task("Hired", ("group",)), "did you mean 'hired'"),
         ({}, Task("job", ("group",)), "the columns are 'score', "),
+        ({}, Task("job", ("group",)), "`target` is 'job', but the file has no such column"),
         ({}, Task("hired", ("hired",)), "both the target and a sensitive column"),
         ({}, Task("hired", ("group", "group")), "names the same column twice"),
+        ({}, Task("hired", ("group",), ignore=("id",)), "`ignore` is 'id', but the file has no such column"),
         ({}, Task("hired", ("group",), ignore=("hired",)), "to be ignored, and to be used"),
         ({}, Task("score", ("group",)), "different values; expected a few classes"),
         ({}, Task("hired", ("score",)), "put them into ranges first"),
@@ -300,13 +305,19 @@ def test_the_split_is_stratified_seeded_and_the_test_rows_teach_nothing() -> Non
         ({}, Task("hired", ("group",), ignore=("score", "colour of hair")), "No column is left as a feature"),
         ({}, Task("hired", ("group",), test_size=0.0), "`test_size` is 0.0"),
         ({}, Task("hired", ("group",), notion="parity"), "`notion` is 'parity'"),
-        ({}, Task("hired", ("group",), advantaged=("yes",)), "--advantaged is for"),
-        ({}, Task("hired", ("group",), "equal_opportunity", ("maybe",)), "--advantaged is 'maybe'"),
+        ({}, Task("hired", ("group",), advantaged=("yes",)), "`advantaged` is for `notion` equal_opp"),
+        ({}, Task("hired", ("group",), "equal_opportunity", ("maybe",)), "`advantaged` is 'maybe'; expected one of"),
     ],
 )
 def test_tasks_that_cannot_be_done(change: dict[str, Any], task: Task, words: str) -> None:
     with pytest.raises(FermiError, match=words):
         prepare(people().assign(**change), task)
+
+
+@pytest.mark.parametrize("path", sorted(Path(tables.__file__).parent.glob("*.py")), ids=lambda path: path.name)
+def test_tables_know_no_command_line(path: Path) -> None:
+    texts = [n.value for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Constant)]
+    assert [text for text in texts if isinstance(text, str) and re.search(r"--\w|\bFILE\b", text)] == []
 
 
 def test_rows_without_a_target_are_left_out_and_said() -> None:

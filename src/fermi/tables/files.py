@@ -154,4 +154,4 @@ def _format(path: Path) -> _Format:
     for suffix, found in _FORMATS.items():
         if name.endswith(suffix):
             return found
-    raise bad_argument("FILE", f"is {path.name!r}", f"a name that ends in one of {', '.join(_FORMATS)}")
+    raise bad_argument("path", f"is {path.name!r}", f"a name that ends in one of {', '.join(_FORMATS)}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fermi.datasets.common.tables import split
-from fermi.errors import FermiError, listed
+from fermi.errors import FermiError, bad_argument, listed
 from fermi.inputs.groups import GroupEncoder
 from fermi.notions import OF_LABELS, Notion, as_notion
 from fermi.tables.encoder import Column, TableEncoder
@@ -76,11 +76,11 @@ def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> No
     """A notion that is about some labels, given as words."""
     plain = as_notion(notion)
     if not plain.takes_labels:
-        raise FermiError(f"--advantaged is for --notion {', '.join(OF_LABELS)} alone.")
+        raise FermiError(f"`advantaged` is for `notion` {', '.join(OF_LABELS)} alone.")
     words = {str(label): label for label in classes}
     strange = [word for word in labels if word not in words]
     if strange:
-        raise FermiError(f"--advantaged is {strange[0]!r}; expected one of {listed(words)}.")
+        raise bad_argument("advantaged", f"is {strange[0]!r}", f"one of {listed(words)}")
     return plain.of_labels({words[word] for word in labels})
 
 
@@ -132,7 +132,7 @@ def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
 
 def check_columns(frame: pd.DataFrame, task: Task) -> None:
     """Refuse names that the table does not have."""
-    require_columns(frame, {"--target": [task.target], "--sensitive": task.sensitive, "--ignore": task.ignore})
+    require_columns(frame, {"target": [task.target], "sensitive": task.sensitive, "ignore": task.ignore})
     if task.target in task.sensitive:
         raise FermiError(f"{task.target!r} is both the target and a sensitive column.")
     for name in (task.target, *task.sensitive):
@@ -141,15 +141,15 @@ def check_columns(frame: pd.DataFrame, task: Task) -> None:
 
 
 def require_columns(frame: pd.DataFrame, wanted: dict[str, Sequence[str]]) -> None:
-    """Refuse names that the table does not have, by the option that gave them."""
-    for option, names in wanted.items():
+    """Refuse names that the table does not have, by the argument that gave them."""
+    for argument, names in wanted.items():
         for name in names:
             if name not in frame.columns:
                 near = [c for c in frame.columns if c.strip().lower() == name.strip().lower()]
                 known = f"did you mean {near[0]!r}?" if near else f"the columns are {listed(frame.columns, limit=20)}."
-                raise FermiError(f"{option} is {name!r}, but the file has no such column; {known}")
+                raise FermiError(f"`{argument}` is {name!r}, but the file has no such column; {known}")
         if len(set(names)) < len(names):
-            raise FermiError(f"{option} names the same column twice.")
+            raise FermiError(f"`{argument}` names the same column twice.")
 
 
 def natural(values: pd.Series[Any], what: str) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix
 
 import fermi
 from fermi import ConditionalParity, Contingency, EqualOpportunity, FermiError, audit
+from fermi.auditing import audited_groups, audits_by_column
 from fermi.auditing._independence import permutation_p_value
 from fermi.auditing._measured import BOUNDS, value_of
 from fermi.auditing._noise import Sums
@@ -148,6 +149,23 @@ def test_a_condition_of_the_users_own() -> None:
     pd.testing.assert_frame_equal(
         frame_of(found), frame_of(plain)
     )  # rates of groups are of all rows, whatever the notion
+
+
+@pytest.mark.parametrize("attributes", ["intersection", "each"])
+def test_groups_coded_beforehand_give_the_same_audits(attributes: str) -> None:
+    data = rows()
+    columns = {"sex": ["f", "m", None, "f"] * 150, "age": data["s"].tolist()}
+    part = np.flatnonzero(data["s"] != 3)  # the last of the coded groups does not occur in it
+    groups = {which: g.take(part) for which, g in audited_groups(columns, attributes).items()}
+    found = audits_by_column("test", data["y"][part], data["F"][part], groups, n_boot=200)
+    asked = {"test": columns} if attributes == "intersection" else {f"test: {c}": {c: columns[c]} for c in columns}
+    assert found.keys() == asked.keys()
+    for title, given in asked.items():
+        s = {name: [values[row] for row in part] for name, values in given.items()}
+        peer = audit(data["y"][part], data["F"][part], sensitive_features=s, n_boot=200).record
+        assert repr(found[title]) == repr(peer)  # NaN is not itself, but reads the same
+    with pytest.raises(FermiError, match=r"`sensitive_features` has \d+ rows; expected 600, as many as `y_pred`"):
+        audits_by_column("test", data["y"], data["F"], groups)
 
 
 def test_chi_squared_is_scipys() -> None:

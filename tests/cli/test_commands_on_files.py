@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import signal
 import subprocess
@@ -14,9 +15,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fermi import datasets, parity_difference
+from fermi import FermiClassifier, datasets, parity_difference
+from fermi.auditing import _tally
 from fermi.cli import main
 from fermi.cli.demo import applicants
+from fermi.inputs import groups
 from tests.tables.test_tables import people
 
 
@@ -316,6 +319,54 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str, ended_
     assert err.splitlines()[-1] == "fermi: interrupted"
     assert "Traceback" not in err
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+class Counts:
+    """How often groups are made of sensitive columns, within fits and elsewhere, while a command runs."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.fits = self.elsewhere = 0
+        self.fitting = False
+        plain, fit = groups.group_codes, FermiClassifier.fit
+
+        def counted(columns: Any) -> Any:
+            self.elsewhere += not self.fitting
+            return plain(columns)
+
+        @functools.wraps(fit)
+        def watched(model: FermiClassifier, *given: Any, **named: Any) -> FermiClassifier:
+            self.fits, self.fitting = self.fits + 1, True
+            try:
+                return fit(model, *given, **named)
+            finally:
+                self.fitting = False
+
+        for module in (groups, _tally):
+            monkeypatch.setattr(module, "group_codes", counted)
+        monkeypatch.setattr(FermiClassifier, "fit", watched)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "codings"),
+    [
+        (["train"], 1),
+        (["train", "--sensitive", "sex"], 1),
+        (["train", "--sensitive", "sex", "--attributes", "each"], 3),  # of both together, to check them, and of each
+        (["tradeoff"], 5),  # to check them, and of training and test rows for the figures and for the audits
+    ],
+)
+def test_the_groups_are_coded_once_whatever_is_audited(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    codings: int,
+) -> None:
+    file = saved(people().assign(sex=np.tile(["f", "m"], 200)), tmp_path / "people.csv")
+    counts = Counts(monkeypatch)
+    answer(capsys, arguments[0], file, *TASK, *arguments[1:], "--output", tmp_path / "m")
+    assert counts.elsewhere == codings
+    assert counts.fits > 1
 
 
 def test_prediction_keeps_what_it_does_not_know(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fermi.auditing import audited_groups
 from fermi.datasets.common.tables import split
 from fermi.errors import FermiError, bad_argument, listed
-from fermi.inputs.groups import GroupEncoder
+from fermi.inputs.groups import CodedGroups
 from fermi.notions import OF_LABELS, Notion, as_notion
 from fermi.tables.encoder import Column, TableEncoder
 
@@ -85,11 +86,12 @@ def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> No
 
 
 class Part(NamedTuple):
-    """Some rows: features as a matrix, labels, sensitive columns."""
+    """Some rows: features as a matrix, labels, sensitive columns, and the groups that audits are about."""
 
     X: Floats
     y: NDArray[Any]
     s: pd.DataFrame
+    groups: dict[str, CodedGroups]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +115,9 @@ def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
     classes = sorted(set(labels.tolist()))
     if len(classes) < 2:
         raise FermiError(f"The target {task.target!r} holds one class only, {classes[0]!r}: there is nothing to learn.")
-    notes += _check_groups(frame, task)
-    frame = frame.assign(**{task.target: labels})
+    joint, unknown = _read_groups(frame, task)
+    notes += unknown
+    frame = frame.assign(**{task.target: labels}).reset_index(drop=True)
     if len(frame) < 2 * len(classes):
         raise FermiError(f"The file has {len(frame)} rows with a target, too few to train and to test on.")
     train, test = split(frame, [task.target, *task.sensitive], task.test_size, task.seed)
@@ -125,9 +128,12 @@ def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
     if not features:
         raise FermiError("No column is left as a feature beside the target and the sensitive columns.")
     encoder = TableEncoder.learn(train[features])
-    notes += _proxies(train, encoder, task)
+    notes += _proxies(train, joint.take(train.index.to_numpy()), encoder, task)
     fairness = task.fairness(classes)
-    return Prepared(task, encoder, classes, fairness, _part(train, encoder, task), _part(test, encoder, task), notes)
+    several = task.attributes == "each" and len(task.sensitive) > 1
+    groups = audited_groups(frame[list(task.sensitive)], task.attributes) if several else {"": joint}
+    parts = (_part(rows, groups, encoder, task) for rows in (train, test))
+    return Prepared(task, encoder, classes, fairness, *parts, notes)
 
 
 def check_columns(frame: pd.DataFrame, task: Task) -> None:
@@ -186,26 +192,26 @@ def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[s
     return (frame[known], [f"{missing:,} rows have no {target!r} and were left out."]) if missing else (frame, [])
 
 
-def _check_groups(frame: pd.DataFrame, task: Task) -> list[str]:
-    """Refuse what are no groups; say how many rows have none."""
+def _read_groups(frame: pd.DataFrame, task: Task) -> tuple[CodedGroups, list[str]]:
+    """The groups of all sensitive columns together, and how many rows have none; refuses what are no groups."""
     for name in task.sensitive:
         refuse_amounts(frame[name])
-    encoder = GroupEncoder()
-    codes = encoder.fit_transform(frame[list(task.sensitive)])
+    found = CodedGroups.read(frame[list(task.sensitive)])
     names = listed(task.sensitive)
-    if not len(encoder.groups_):
+    if not len(found.labels):
         raise FermiError(f"The sensitive column {names} is missing in every row.")
-    if len(encoder.groups_) == 1:
+    if len(found.labels) == 1:
         raise FermiError(f"The sensitive column {names} holds one group only: there is nothing to compare.")
-    unknown = int((codes < 0).sum())
-    return [f"{unknown:,} rows have an unknown group: they train the model and are not compared."] if unknown else []
+    unknown = int((found.codes < 0).sum())
+    note = f"{unknown:,} rows have an unknown group: they train the model and are not compared."
+    return found, [note] if unknown else []
 
 
-def _proxies(train: pd.DataFrame, encoder: TableEncoder, task: Task) -> list[str]:
+def _proxies(train: pd.DataFrame, coded: CodedGroups, encoder: TableEncoder, task: Task) -> list[str]:
     """Features that give the group away entirely."""
     import pandas as pd
 
-    groups = GroupEncoder().fit_transform(train[list(task.sensitive)])
+    groups = coded.codes
     found = []
     for column in encoder.columns:
         if column.kind == "ignored" or column.name in task.sensitive:
@@ -235,9 +241,11 @@ def refuse_amounts(column: pd.Series[Any]) -> None:
         )
 
 
-def _part(rows: pd.DataFrame, encoder: TableEncoder, task: Task) -> Part:
+def _part(rows: pd.DataFrame, groups: dict[str, CodedGroups], encoder: TableEncoder, task: Task) -> Part:
     X, _ = encoder.transform(rows)
-    return Part(X, rows[task.target].to_numpy(), rows[list(task.sensitive)].reset_index(drop=True))
+    places = rows.index.to_numpy()
+    own = {which: coded.take(places) for which, coded in groups.items()}
+    return Part(X, rows[task.target].to_numpy(), rows[list(task.sensitive)].reset_index(drop=True), own)
 
 
 def describe(column: Column) -> str:

@@ -111,9 +111,8 @@ def _point(model: Any, rows: Prepared, seconds: float) -> PointRecord:
     splits: dict[str, AuditRecord] = {}
     for name, part in (("train", rows.train), ("test", rows.test)):
         splits |= audits_by_column(
-            name, part.y, model.predict_proba(part.X), part.s, rows.task.attributes,
-            notion=rows.fairness, classes=rows.classes,
-        )  # fmt: skip
+            name, part.y, model.predict_proba(part.X), part.groups, notion=rows.fairness, classes=rows.classes
+        )
     return PointRecord(f"λ = {model.lam_:.4g}", float(model.lam_), splits, model.history_, seconds)
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fermi.auditing import audits_by_column
+from fermi._typing import Ints
+from fermi.auditing import audited_groups, audits_by_column
 from fermi.errors import listed
 from fermi.inputs.columns import read_columns
 from fermi.inputs.features import natural_labels
-from fermi.inputs.groups import ARGUMENT
+from fermi.inputs.groups import ARGUMENT, CodedGroups
 from fermi.records import AuditRecord, PointRecord, ReportRecord
 from fermi.tradeoff._curve import Choice, Kept
 from fermi.tradeoff._fits import Plan
@@ -21,30 +22,43 @@ from fermi.tradeoff._splits import Table
 def points(frame: pd.DataFrame, models: list[Any], kept: list[dict[str, Kept]], plan: Plan) -> tuple[PointRecord, ...]:
     """One per model, with its audits."""
     tables = _tables(plan)
+    groups = _groups(plan)
     found = []
     for lam, model, seen in zip(frame["lam"].unique().tolist(), models, kept, strict=True):
         rows = frame[frame["lam"] == lam].set_index("split")
         audits: dict[str, AuditRecord] = {}
         for name, predicted in seen.items():
             if not np.isnan(rows["violation"][name]):  # where no group is known there is nothing to audit
-                audits |= _audits(name, tables[name], predicted, plan)
+                audits |= _audits(name, tables[name], groups[name], predicted, plan)
         label, seconds = f"{plan.knob.word} = {lam:.4g}", float(rows["seconds"]["train"])
         found.append(PointRecord(label, lam, audits, list(getattr(_owner(model, plan), "history_", [])), seconds))
     return tuple(found)
 
 
-def _tables(plan: Plan) -> dict[str, Table]:
-    """The rows of each split, in the order of the predictions."""
+def _places(plan: Plan) -> dict[str, Ints]:
+    """The rows of the splits that the training table is cut into, in the order of the predictions."""
     judged = np.concatenate([part.judged for part in plan.parts])
-    tables = {"train": plan.table.take(plan.parts[-1].train), "validation": plan.table.take(judged)}
+    return {"train": plan.parts[-1].train, "validation": judged}
+
+
+def _tables(plan: Plan) -> dict[str, Table]:
+    """The rows of each split."""
+    tables = {name: plan.table.take(rows) for name, rows in _places(plan).items()}
     return tables if plan.test is None else {**tables, "test": plan.test}
 
 
-def _audits(name: str, rows: Table, kept: Kept, plan: Plan) -> dict[str, AuditRecord]:
+def _groups(plan: Plan) -> dict[str, dict[str, CodedGroups]]:
+    """The groups of each split, coded once for the audits of all models."""
+    whole = audited_groups(plan.table.s, plan.knob.attributes)
+    groups = {name: {which: coded.take(rows) for which, coded in whole.items()} for name, rows in _places(plan).items()}
+    return groups if plan.test is None else {**groups, "test": audited_groups(plan.test.s, plan.knob.attributes)}
+
+
+def _audits(name: str, rows: Table, groups: dict[str, CodedGroups], kept: Kept, plan: Plan) -> dict[str, AuditRecord]:
     F = None if plan.knob.draws else kept.probabilities()  # the labels of a probability matrix are the most probable
     predicted = natural_labels(plan.classes)[kept.labels] if F is None else F
     notion = rows.notion or plan.knob.notion
-    return audits_by_column(name, rows.y, predicted, rows.s, plan.knob.attributes, notion=notion, classes=plan.classes)
+    return audits_by_column(name, rows.y, predicted, groups, notion=notion, classes=plan.classes)
 
 
 def _owner(model: Any, plan: Plan) -> Any:

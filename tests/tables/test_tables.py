@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import datetime
+import io
 import json
 import pickle
 import re
@@ -67,6 +69,24 @@ def test_files_that_are_no_tables(tmp_path: Path, name: str, content: str, words
     (tmp_path / name).write_text(content)
     with pytest.raises(FermiError, match=words):
         read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.CSV.GZ"])
+def test_a_text_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Another process may put another file in its place between two openings."""
+    people().to_csv(tmp_path / name, sep="\t" if name == "t.tsv" else ",", index=False, compression="infer")
+    opened: list[str] = []
+
+    def watched(file: Any, *given: Any, **named: Any) -> Any:
+        opened.append(Path(file).name)
+        return plain(file, *given, **named)
+
+    plain = builtins.open
+    for module in (builtins, io):
+        monkeypatch.setattr(module, "open", watched)
+    found = read_table(tmp_path / name)
+    assert opened == [name]
+    assert len(found) == 400
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

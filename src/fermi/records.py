@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Rate: TypeAlias = Literal["selection", "true_positive"]
+"""How often a class is predicted: for all rows of a group, or for those that are truly of the class."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,9 @@ class AuditRecord:
     """The audit of one set of predictions.
 
     `corrected_ermi` is the plug-in ERMI of labels less its bias, and `p_value` that of labels being independent of the
-    group, in the notion's sense; those of probabilities end in `_soft`.
+    group, in the notion's sense; those of probabilities end in `_soft`. `called` is the notion's name for people, and
+    `asks` says what it asks for. The `rate` of the class `label`, group by group, shows best how far it holds; there is
+    no `label` where several classes would have to be told.
     """
 
     notion: str
@@ -85,6 +91,10 @@ class AuditRecord:
     notes: tuple[str, ...] = ()
     corrected_ermi_soft: Estimate | None = None
     p_value_soft: float | None = None
+    called: str = ""
+    asks: str = ""
+    rate: Rate = "selection"
+    label: str | None = None
 
     def measure(self, name: str, *, soft: bool = False) -> Estimate:
         """The estimate of one measure, by its name, of labels or of probabilities."""

@@ -12,7 +12,9 @@ import polars as pl
 import pytest
 
 from fermi import EqualOpportunity, FermiError, audit
+from fermi.auditing import audited_groups, audits_by_column
 from fermi.formulas.stacked import NAMES
+from fermi.notions import as_notion
 from tests.auditing.samples import Rows, estimates, frame_of, rows
 
 
@@ -242,3 +244,46 @@ def test_html(tmp_path: Path) -> None:
     path = found.to_html(tmp_path / "audit.html")
     assert path.exists()
     assert "<script>alert" not in path.read_text(encoding="utf-8")
+
+
+def test_the_record_carries_what_the_notion_says_of_itself() -> None:
+    y, labels, s = ["yes", "no", "yes", "no"], ["yes", "no", "no", "yes"], ["a", "a", "b", "b"]
+
+    def told(notion: Any, **options: Any) -> tuple[str, str | None]:
+        record = audit(y, labels, sensitive_features=s, notion=notion, n_boot=200, **options).record
+        assert record.asks == as_notion(notion).explain(as_notion(notion).labels_of(["no", "yes"]))
+        return record.rate, record.label
+
+    assert told("demographic_parity") == ("selection", "yes")
+    assert told("demographic_parity", classes=["yes", "no"]) == ("selection", "no")
+    assert told("equalized_odds") == ("true_positive", "yes")
+    assert told("equal_opportunity", classes=["yes", "no"]) == ("true_positive", "yes")
+    assert told(EqualOpportunity("no")) == ("true_positive", "no")
+    assert told(EqualOpportunity({"no", "yes"})) == ("true_positive", None)
+
+
+def test_a_label_keeps_its_underscore_where_the_notion_is_named_for_people(tmp_path: Path) -> None:
+    found = audit(
+        ["not_hired", "hired"] * 4, ["hired", "hired", "not_hired", "hired"] * 2, sensitive_features=list("aabb") * 2,
+        notion="equal_opportunity", n_boot=200,
+    )  # fmt: skip
+    assert found.record.called == "equal opportunity of 'not_hired'"
+    assert repr(found).startswith("Audit, equal opportunity of 'not_hired': 8 rows")
+    assert "\"equal opportunity of 'not_hired'\"" in found.to_html(tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("attributes", ["intersection", "each"])
+def test_groups_coded_beforehand_give_the_same_audits(attributes: str) -> None:
+    data = rows()
+    columns = {"sex": ["f", "m", None, "f"] * 150, "age": data["s"].tolist()}
+    part = np.flatnonzero(data["s"] != 3)  # the last of the coded groups does not occur in it
+    groups = {which: g.take(part) for which, g in audited_groups(columns, attributes).items()}
+    found = audits_by_column("test", data["y"][part], data["F"][part], groups, n_boot=200)
+    asked = {"test": columns} if attributes == "intersection" else {f"test: {c}": {c: columns[c]} for c in columns}
+    assert found.keys() == asked.keys()
+    for title, given in asked.items():
+        s = {name: [values[row] for row in part] for name, values in given.items()}
+        peer = audit(data["y"][part], data["F"][part], sensitive_features=s, n_boot=200).record
+        assert repr(found[title]) == repr(peer)  # NaN is not itself, but reads the same
+    with pytest.raises(FermiError, match=r"`sensitive_features` has \d+ rows; expected 600, as many as `y_pred`"):
+        audits_by_column("test", data["y"], data["F"], groups)

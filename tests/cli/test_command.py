@@ -18,6 +18,7 @@ from fermi.cli import main
 from fermi.cli.bench import _ratios, load
 from fermi.cli.demo import applicants
 from fermi.errors import MissingExtraError
+from fermi.notions import NAMES, OF_LABELS
 from fermi.tables.formats import read_table
 from fermi.tables.task import Task, prepare
 
@@ -84,6 +85,14 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert err.startswith("fermi: ")
     assert err.count("\n") == 1
     assert words in err
+
+
+@pytest.mark.parametrize("command", ["train", "tradeoff", "audit"])
+def test_help_names_every_notion(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The help has a copy of the names: to read them would load numpy and numba before a word is printed."""
+    assert main([command, "--help"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in (*NAMES, *OF_LABELS))
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["data", "-h"], ["--version"]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import signal
 import subprocess
@@ -14,9 +15,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fermi import datasets, parity_difference
+from fermi import FermiClassifier, datasets, parity_difference
+from fermi.auditing import _tally
 from fermi.cli import main
 from fermi.cli.demo import applicants
+from fermi.inputs import groups
 from tests.tables.samples import people
 
 
@@ -41,6 +44,7 @@ def saved(frame: pd.DataFrame, path: Path) -> Path:
 
 
 TASK = ("--target", "hired", "--sensitive", "group")
+OPPORTUNITY = (*TASK, "--notion", "equal_opportunity")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -204,6 +208,15 @@ def test_five_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str
     [
         (["train", "FILE", "--target", "hierd", "--sensitive", "group"], "--target is 'hierd'"),
         (["train", "FILE", "--target", "hired", "--sensitive", "Group"], "did you mean 'group'?"),
+        (["train", "FILE", *TASK, "--sensitive", "group"], "--sensitive names the same column twice"),
+        (["train", "FILE", *TASK, "--ignore", "id"], "--ignore is 'id', but the file has no such column"),
+        (["train", "FILE", *TASK, "--advantaged", "yes"], "--advantaged is for --notion equal_opportunity alone."),
+        (
+            ["train", "FILE", *OPPORTUNITY, "--advantaged", "maybe"],
+            "--advantaged is 'maybe'; expected one of 'no', 'yes'.",
+        ),
+        (["train", "FILE", *TASK, "--test-size", "0.0001"], "--test-size is 0.0001"),
+        (["predict", "nowhere", "FILE", "--output", "x.pdf"], "`FILE` is 'x.pdf'"),
         (["train", "FILE", "--target", "hired"], "Missing option '--sensitive'"),
         (["train", "nowhere.csv", *TASK], "There is no file 'nowhere.csv'."),
         (["train", "FILE", *TASK, "--lam", "1", "--max-violation", "0.1"], "exclude each other"),
@@ -221,6 +234,11 @@ def test_five_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["predict", "nowhere", "FILE"], "There is no model in 'nowhere'"),
         (["audit", "FILE", "--target", "hired", "--sensitive", "group"], "Give either --prediction"),
         (["audit", "FILE", "--target", "hired", "--prediction", "x", "--sensitive", "group"], "--prediction is 'x'"),
+        (["audit", "FILE", *TASK, "--probability", "x"], "--probability is 'x'"),
+        (
+            ["audit", "FILE", *TASK, "--prediction", "hired", "--notion", "parity"],
+            "--notion is 'parity'; expected one of",
+        ),
         (["audit", "FILE", *TASK, "--prediction", "hired", "--output", "x.pdf"], "ends in one of .html"),
         (["audit", "FILE", *TASK, "--probability", "score"], "`y_pred` has the row"),
         (["audit", "FILE", "--sensitive", "group", "--probability", "score"], "Probabilities need --target"),
@@ -244,6 +262,15 @@ def test_mistakes_get_one_line_and_write_nothing(
     assert words in err
     assert len(err.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_a_column_that_looks_like_an_argument_keeps_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = saved(people().rename(columns={"hired": "`target`"}), tmp_path / "people.csv")
+    _, _, err = run(capsys, "train", file, *TASK)
+    assert err.startswith("fermi: --target is 'hired', but")
+    assert err.endswith("'group', '`target`'.\n")
 
 
 def test_the_question_is_asked_on_a_terminal(
@@ -292,6 +319,54 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str, ended_
     assert err.splitlines()[-1] == "fermi: interrupted"
     assert "Traceback" not in err
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+class Counts:
+    """How often groups are made of sensitive columns, within fits and elsewhere, while a command runs."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.fits = self.elsewhere = 0
+        self.fitting = False
+        plain, fit = groups.group_codes, FermiClassifier.fit
+
+        def counted(columns: Any) -> Any:
+            self.elsewhere += not self.fitting
+            return plain(columns)
+
+        @functools.wraps(fit)
+        def watched(model: FermiClassifier, *given: Any, **named: Any) -> FermiClassifier:
+            self.fits, self.fitting = self.fits + 1, True
+            try:
+                return fit(model, *given, **named)
+            finally:
+                self.fitting = False
+
+        for module in (groups, _tally):
+            monkeypatch.setattr(module, "group_codes", counted)
+        monkeypatch.setattr(FermiClassifier, "fit", watched)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "codings"),
+    [
+        (["train"], 1),
+        (["train", "--sensitive", "sex"], 1),
+        (["train", "--sensitive", "sex", "--attributes", "each"], 3),  # of both together, to check them, and of each
+        (["tradeoff"], 5),  # to check them, and of training and test rows for the figures and for the audits
+    ],
+)
+def test_the_groups_are_coded_once_whatever_is_audited(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    codings: int,
+) -> None:
+    file = saved(people().assign(sex=np.tile(["f", "m"], 200)), tmp_path / "people.csv")
+    counts = Counts(monkeypatch)
+    answer(capsys, arguments[0], file, *TASK, *arguments[1:], "--output", tmp_path / "m")
+    assert counts.elsewhere == codings
+    assert counts.fits > 1
 
 
 def test_prediction_keeps_what_it_does_not_know(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

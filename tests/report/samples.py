@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fermi.measures import ermi, linf_violation, mutual_information, parity_difference, parity_ratio
 from fermi.measures.contingency import Contingency
+from fermi.notions import DemographicParity
 from fermi.records import AuditRecord, CalibrationBin, Estimate, GroupRecord, MeasureRecord, PointRecord, ReportRecord
 
 HOSTILE = "<script>alert(1)</script>"
@@ -78,6 +79,8 @@ def audit(
         corrected_ermi=Estimate(ermi(tables[False]) * 0.9, 0.0, ermi(tables[False])),
         p_value=0.0004,
         notes=("Group sizes differ by more than a factor of five.",),
+        asks=DemographicParity().explain(()),
+        label=classes[-1],
     )
 
 

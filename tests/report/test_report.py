@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from fermi.records import AuditRecord, Estimate, ReportRecord
+from fermi.records import AuditRecord, Estimate, GroupRecord, ReportRecord
 from fermi.report import render, write
 from fermi.report._json import fitted_json
 from tests.report.samples import HOSTILE, audit_of, report
@@ -445,3 +445,30 @@ def test_many_groups_and_classes_stay_small(open_page: Opener) -> None:
     opened.chosen(0)
     opened.page.wait_for_timeout(300)
     assert opened.said == []
+
+
+def test_the_page_says_what_is_asked_and_the_rate_that_shows_it(open_page: Opener) -> None:
+    record = report(1, splits=("test",))
+    found = audit_of(record, 0, "test")
+
+    def words(**changed: Any) -> str:
+        point = replace(record.points[0], splits={"test": replace(found, **changed)})
+        return open_page(replace(record, points=(point,))).text("#words")
+
+    selected, hits = ([with_interval(of(group)) for group in found.groups] for of in (selection_rate, hit_rate))
+    text = words()
+    assert f"“>50K” is predicted for {selected[1]} of sex=Male and {selected[0]} of sex=Female" in text
+    assert f"What is asked for is {found.asks}." in text
+    text = words(rate="true_positive", asks="equal chances")
+    assert f"Of the rows that are truly “>50K”, that class is predicted for {hits[1]} of sex=Male" in text
+    assert "What is asked for is equal chances." in text
+    assert "predicted for" not in words(label=None)
+    assert "What is asked for is demographic_parity." in words(asks="")
+
+
+def selection_rate(group: GroupRecord) -> Estimate:
+    return group.rates[">50K"]
+
+
+def hit_rate(group: GroupRecord) -> Estimate:
+    return group.tpr[">50K"]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import datetime
+import io
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fermi import tables
 from fermi._files import whole_file, whole_folder
 from fermi.errors import FermiError
 from fermi.linear.classifier import FermiClassifier
@@ -51,6 +56,24 @@ def test_files_that_are_no_tables(tmp_path: Path, name: str, content: str, words
     (tmp_path / name).write_text(content)
     with pytest.raises(FermiError, match=words):
         read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.CSV.GZ"])
+def test_a_text_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Another process may put another file in its place between two openings."""
+    people().to_csv(tmp_path / name, sep="\t" if name == "t.tsv" else ",", index=False, compression="infer")
+    opened: list[str] = []
+
+    def watched(file: Any, *given: Any, **named: Any) -> Any:
+        opened.append(Path(file).name)
+        return plain(file, *given, **named)
+
+    plain = builtins.open
+    for module in (builtins, io):
+        monkeypatch.setattr(module, "open", watched)
+    found = read_table(tmp_path / name)
+    assert opened == [name]
+    assert len(found) == 400
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -275,8 +298,10 @@ def test_the_split_is_stratified_seeded_and_the_test_rows_teach_nothing() -> Non
     [
         ({}, Task("Hired", ("group",)), "did you mean 'hired'"),
         ({}, Task("job", ("group",)), "the columns are 'score', "),
+        ({}, Task("job", ("group",)), "`target` is 'job', but the file has no such column"),
         ({}, Task("hired", ("hired",)), "both the target and a sensitive column"),
         ({}, Task("hired", ("group", "group")), "names the same column twice"),
+        ({}, Task("hired", ("group",), ignore=("id",)), "`ignore` is 'id', but the file has no such column"),
         ({}, Task("hired", ("group",), ignore=("hired",)), "to be ignored, and to be used"),
         ({}, Task("score", ("group",)), "different values; expected a few classes"),
         ({}, Task("hired", ("score",)), "put them into ranges first"),
@@ -287,13 +312,19 @@ def test_the_split_is_stratified_seeded_and_the_test_rows_teach_nothing() -> Non
         ({}, Task("hired", ("group",), ignore=("score", "colour of hair")), "No column is left as a feature"),
         ({}, Task("hired", ("group",), test_size=0.0), "`test_size` is 0.0"),
         ({}, Task("hired", ("group",), notion="parity"), "`notion` is 'parity'"),
-        ({}, Task("hired", ("group",), advantaged=("yes",)), "--advantaged is for"),
-        ({}, Task("hired", ("group",), "equal_opportunity", ("maybe",)), "--advantaged is 'maybe'"),
+        ({}, Task("hired", ("group",), advantaged=("yes",)), "`advantaged` is for `notion` equal_opp"),
+        ({}, Task("hired", ("group",), "equal_opportunity", ("maybe",)), "`advantaged` is 'maybe'; expected one of"),
     ],
 )
 def test_tasks_that_cannot_be_done(change: dict[str, Any], task: Task, words: str) -> None:
     with pytest.raises(FermiError, match=words):
         prepare(people().assign(**change), task)
+
+
+@pytest.mark.parametrize("path", sorted(Path(tables.__file__).parent.glob("*.py")), ids=lambda path: path.name)
+def test_tables_know_no_command_line(path: Path) -> None:
+    texts = [n.value for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Constant)]
+    assert [text for text in texts if isinstance(text, str) and re.search(r"--\w|\bFILE\b", text)] == []
 
 
 def test_rows_without_a_target_are_left_out_and_said() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from fermi.auditing._tally import Tally, tally
 from fermi.errors import bad_argument, listed
 from fermi.inputs.arguments import generator, number, whole
 from fermi.inputs.columns import read_columns
-from fermi.inputs.groups import ARGUMENT
+from fermi.inputs.groups import ARGUMENT, CodedGroups
 from fermi.notions import Notion, as_notion
 from fermi.records import AuditRecord, Estimate
 
@@ -101,33 +101,25 @@ def audit(
     return Audit(_record(counted, shown, hidden, found, p_value, level, least))
 
 
-def audits_by_column(
-    name: str, y_true: Any, y_pred: Any, sensitive_features: Any, attributes: str, **options: Any
-) -> dict[str, AuditRecord]:
-    """Audit the groups that several columns make together, or those of each column by itself.
+def audited_groups(sensitive_features: Any, attributes: str) -> dict[str, CodedGroups]:
+    """The groups that audits of these rows are about, by what follows the rows' name in an audit's title.
 
-    Parameters
-    ----------
-    name : str
-        What the audit is called; with ``attributes="each"`` and several columns, "name: column".
-    y_true, y_pred, sensitive_features
-        As in `audit`.
-    attributes : "intersection" or "each"
-        One audit of the joint groups, or one per column.
-    **options
-        Other arguments of `audit`.
-
-    Returns
-    -------
-    dict of str to AuditRecord
-        The audits by what they are called.
+    These are the joint groups, or for attributes="each" those of each column, called ": column".
     """
     columns = read_columns(sensitive_features, ARGUMENT)
-    each = attributes == "each" and len(columns) > 1
-    groups = (
-        {f"{name}: {column}": {column: columns[column]} for column in columns} if each else {name: sensitive_features}
-    )
-    return {title: audit(y_true, y_pred, sensitive_features=s, **options).record for title, s in groups.items()}
+    if attributes != "each" or len(columns) == 1:
+        return {"": CodedGroups.read(sensitive_features)}
+    return {f": {name}": CodedGroups.read({name: column}) for name, column in columns.items()}
+
+
+def audits_by_column(
+    name: str, y_true: Any, y_pred: Any, groups: Mapping[str, CodedGroups], **options: Any
+) -> dict[str, AuditRecord]:
+    """An audit for each of the `audited_groups`, by its title."""
+    return {
+        f"{name}{which}": audit(y_true, y_pred, sensitive_features=coded, **options).record
+        for which, coded in groups.items()
+    }
 
 
 def _level(confidence: float) -> float:
@@ -192,6 +184,10 @@ def _record(
         notes=tuple(_notes(shown, hidden, unknown, least)),
         corrected_ermi_soft=corrected.get(True),
         p_value_soft=found[True].p_value if soft else None,
+        called=shown.notion.called(shown.conditions),
+        asks=shown.notion.explain(shown.conditions),
+        rate=shown.notion.rate,
+        label=dict(zip(shown.classes, names, strict=True)).get(shown.notion.label(shown.classes)),
     )
 
 

@@ -103,7 +103,7 @@ class Audit:
             "Rows": f"{record.rows:,.0f}, of which {record.unknown:,.0f} of no known group",
             "Groups": f"{len(record.groups)} of {', '.join(record.columns)}",
             "Classes": ", ".join(record.classes),
-            "Notion": record.notion.replace("_", " "),
+            "Notion": record.called or record.notion,
             "Confidence of intervals": f"{record.confidence:.0%}",
         }
         point = PointRecord("predictions", math.nan, {"audit": record})

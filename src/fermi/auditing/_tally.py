@@ -18,7 +18,7 @@ from fermi.inputs.cells import count, count_bins, count_products, n_cells
 from fermi.inputs.codes import Codes
 from fermi.inputs.columns import as_frame, check_rows, read_column, read_columns
 from fermi.inputs.encode import encode, same_kind, sort_key
-from fermi.inputs.groups import ARGUMENT, arrange, group_codes, positions
+from fermi.inputs.groups import ARGUMENT, CodedGroups, arrange, group_codes, positions
 from fermi.inputs.predictions import Prediction, read_prediction, read_weight
 from fermi.notions import Notion
 
@@ -40,7 +40,7 @@ class Tally:
     classes: tuple[Any, ...]
     condition_of: Ints
     conditions: tuple[Any, ...]
-    title: str
+    notion: Notion
     label_of: Ints | None
     rows: Floats
     hard: Floats
@@ -51,6 +51,11 @@ class Tally:
     soft_unknown: Floats | None = None
     bins: Floats | None = None
     weighted: bool = False
+
+    @property
+    def title(self) -> str:
+        """What is measured: the notion's name, with 𝒵 where that is a choice."""
+        return self.notion.describe(self.conditions)
 
     def conditioned(self, table: Floats) -> Floats:
         """Sum a table over strata, to one row per condition of the notion."""
@@ -75,15 +80,16 @@ def tally(
     classes: Sequence[Any] | None,
     sample_weight: ArrayLike | None,
 ) -> Tally:
-    """Read the arguments of an audit and count the rows."""
+    """Read and count. The groups may be coded already, where several predictions for the same rows are audited."""
     prediction = read_prediction(y_pred, classes)
-    columns = read_columns(sensitive_features, ARGUMENT)
+    coded = sensitive_features if isinstance(sensitive_features, CodedGroups) else None
+    columns = {} if coded is not None else read_columns(sensitive_features, ARGUMENT)
     weight = _read_weight(sample_weight)
     named = [(ARGUMENT if name is None else f"{ARGUMENT}[{name!r}]", column) for name, column in columns.items()]
     n = check_rows(
         [
             ("y_pred", as_frame(y_pred, "y_pred")),
-            *named,
+            *(named if coded is None else [(ARGUMENT, coded.codes)]),
             ("y_true", None if y_true is None else read_column(y_true, "y_true")),
             ("sample_weight", sample_weight),
             ("notion", notion.column),
@@ -91,7 +97,7 @@ def tally(
     )
     if y_true is None and notion.needs_target:
         raise bad_argument("y_true", f"is missing, and {notion.name!r} conditions on it", "the true labels")
-    groups = group_codes(columns)
+    groups = group_codes(columns) if coded is None else coded.as_codes()
     known = n - groups.n_unknown if weight is None else float(weight[~groups.is_unknown()].sum())
     if not known:
         raise bad_argument(ARGUMENT, "is unknown in every row", "a known group in at least one")
@@ -102,7 +108,8 @@ def tally(
     if n_cells(strata, groups, prediction) > max(1 << 20, 4 * n):
         prediction, groups = prediction.compact(), groups.compact()
     counted = _Counting(strata, groups, weight, names)
-    return counted.tally(prediction, target, z, notion, tuple(columns), has_labels=y_true is not None)
+    names_of = tuple(columns) if coded is None else coded.columns
+    return counted.tally(prediction, target, z, notion, names_of, has_labels=y_true is not None)
 
 
 def _read_weight(sample_weight: Any) -> Floats | None:
@@ -182,7 +189,7 @@ class _Counting:
         conditions, condition_of = _conditions(notion, target, z, self.classes if has_labels else ())
         binned = soft is not None and has_labels
         return Tally(
-            columns, tuple(names), self.classes, condition_of, conditions, notion.describe(conditions),
+            columns, tuple(names), self.classes, condition_of, conditions, notion,
             np.tile(class_of, 1 if z is None else len(z.values_of) + 1) if has_labels else None,
             rows, hard, hard_squares,
             (sums[0][:, 0], sums[1][:, 0], sums[2][:, 0]),

@@ -27,7 +27,7 @@ def _head(record: AuditRecord) -> str:
     known = f"{record.rows - record.unknown:,.0f} rows in {len(record.groups)} groups"
     error = "" if record.error is None else f"; error {_interval(record.error)}"
     soft = "" if record.error_soft is None else f", of drawn labels {_short(record.error_soft)}"
-    return f"Audit, {record.notion.replace('_', ' ')}: {known}{error}{soft}. Intervals at {record.confidence:.0%}."
+    return f"Audit, {record.called or record.notion}: {known}{error}{soft}. Intervals at {record.confidence:.0%}."
 
 
 def _groups(record: AuditRecord, width: int) -> list[str]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from fermi import baselines
 from fermi.errors import bad_argument
+from fermi.notions import NAMES, as_notion
 
 _BEGIN, _END = "<!-- table of methods -->\n", "<!-- end of the table -->\n"
-_NOTIONS = {"demographic_parity": "DP", "equalized_odds": "EO", "equal_opportunity": "EOpp"}
 _CAPABILITIES = {
     "nonbinary_target": "classes", "nonbinary_attribute": "groups", "beyond_logistic": "models",
     "stochastic": "batches", "unbiased": "unbiased", "convergent": "converges", "needs_attribute": "needs s",
@@ -38,7 +38,7 @@ def _facts(name: str) -> list[str]:
     method = baselines.find(name)
     can = method.capabilities
     words = [word for field, word in _CAPABILITIES.items() if getattr(can, field)]
-    notions = ", ".join(short for notion, short in _NOTIONS.items() if notion in can.notions)
+    notions = ", ".join(as_notion(name).short for name in NAMES if name in can.notions)
     return [notions, ", ".join(words)]
 
 

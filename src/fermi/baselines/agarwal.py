@@ -21,12 +21,6 @@ from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 from fermi.inputs.arguments import AT_LEAST_ONE, whole
 
 _LEAST = 0.001  # the tightest bound
-_MOMENTS = {
-    "demographic_parity": "DemographicParity",
-    "equalized_odds": "EqualizedOdds",
-    "true_positive_rate_parity": "TruePositiveRateParity",
-    "false_positive_rate_parity": "FalsePositiveRateParity",
-}
 
 
 class Agarwal(Baseline):
@@ -53,7 +47,7 @@ class Agarwal(Baseline):
         X = dense(rows.X)
         plain = logistic_regression(len(rows.y)).fit(X, rows.y)
         bound = max((1.0 - strength) * unfairness(rows, plain.predict(X)), _LEAST)
-        moment = getattr(fairlearn, _MOMENTS[constraint(rows)])(difference_bound=bound)
+        moment = getattr(fairlearn, constraint(rows).moment)(difference_bound=bound)
         # The multipliers may sum to 1 / eps.
         found = fairlearn.ExponentiatedGradient(
             logistic_regression(len(rows.y)),

@@ -37,7 +37,7 @@ class Hardt(Baseline):
         X = np.asarray(dense(rows.X), dtype=np.float64)  # fairlearn writes its own numbers among these
         self.model_ = logistic_regression(len(rows.y)).fit(X, rows.y)
         self.thresholds_ = fairlearn.ThresholdOptimizer(
-            estimator=self.model_, constraints=constraint(rows), prefit=True, predict_method="predict_proba"
+            estimator=self.model_, constraints=constraint(rows).name, prefit=True, predict_method="predict_proba"
         ).fit(X, rows.y, sensitive_features=rows.s)
         self.share_ = strength
 

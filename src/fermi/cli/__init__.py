@@ -29,6 +29,7 @@ from fermi.cli._flags import (
     Sensitive,
     Target,
     TestSize,
+    in_options,
 )
 from fermi.errors import FermiError
 
@@ -221,7 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = app(args=arguments, prog_name="fermi", standalone_mode=False)
         sys.stdout.flush()
     except FermiError as error:
-        return _fail(str(error), 2)
+        return _fail(in_options(str(error)), 2)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", 1)
     except BrokenPipeError:

@@ -1,7 +1,8 @@
-"""The options that several commands share."""
+"""The options that several commands share, and what an error calls them."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import typer
@@ -36,3 +37,20 @@ Ignore = Annotated[
 ]
 TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the test.")]
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
+
+_TASK = ("target", "sensitive", "notion", "advantaged", "attributes", "ignore", "test_size", "seed")
+_AUDIT = ("prediction", "probability")
+_GIVEN_AS = {"path": "`FILE`"} | {name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT)}
+
+
+def in_options(message: str) -> str:
+    """What a function says of its arguments, in the words of a command line.
+
+    Arguments stand in backticks. What is quoted is the user's own, such as the name of a column.
+
+    Examples
+    --------
+    >>> in_options("`test_size` is 0.0; expected a number above 0.")
+    '--test-size is 0.0; expected a number above 0.'
+    """
+    return re.sub(r"(?<!['\"])`(\w+)`(?!['\"])", lambda found: _GIVEN_AS.get(found[1], found[0]), message)

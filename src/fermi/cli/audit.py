@@ -65,21 +65,21 @@ def run(file: str, question: Question, *, output: str | None, as_json: bool) -> 
 def _complete(frame: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, list[str]]:
     """The rows that have a prediction and a target, and notes on those that have not."""
     asked = {
-        "--target": [question.target],
-        "--prediction": [question.prediction],
-        "--probability": question.probability,
+        "target": [question.target],
+        "prediction": [question.prediction],
+        "probability": question.probability,
     }
-    given = {option: [name for name in names if name is not None] for option, names in asked.items()}
-    require_columns(frame, {**given, "--sensitive": question.sensitive})
+    given = {argument: [name for name in names if name is not None] for argument, names in asked.items()}
+    require_columns(frame, {**given, "sensitive": question.sensitive})
     for name in question.sensitive:
         if name == question.prediction:
             raise FermiError(f"{name!r} is both the prediction and a sensitive column.")
         refuse_amounts(frame[name])
     notes = []
-    for option, names in given.items():
+    for argument, names in given.items():
         whole = frame[names].notna().all(axis=1)
         if not whole.any():
-            raise FermiError(f"No row has a value in {listed(names)} ({option}).")
+            raise FermiError(f"No row has a value in {listed(names)} (`{argument}`).")
         if not whole.all():
             notes.append(f"{int((~whole).sum()):,} rows have no {listed(names)} and were left out.")
             frame = frame[whole]

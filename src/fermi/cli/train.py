@@ -17,11 +17,12 @@ from fermi._files import whole_folder
 from fermi.cli._summaries import point_summary, show_columns, show_groups, show_points
 from fermi.errors import FermiError
 from fermi.inputs.arguments import AT_LEAST_ZERO, chosen, number, whole
+from fermi.notions import NAMES
 from fermi.tables.formats import read_table
 from fermi.tables.kinds import KINDS
 from fermi.tables.model_folder import ARRAYS, MARK
 from fermi.tables.task import Prepared, Task, check_columns, describe, prepare
-from fermi.tables.training import NOTIONS, Trained, train
+from fermi.tables.training import Trained, train
 
 REPORT = "report.html"
 FILES = (MARK, ARRAYS, REPORT)
@@ -36,7 +37,7 @@ def run(
     file: str, task: Task, *, model: str, lam: float | None, max_violation: float | None, keep: bool | None,
     output: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Train a model on a file, write its folder, print what was found."""
+    """Train, write the folder, print what was found."""
     if lam is not None and max_violation is not None:
         raise FermiError("--lam and --max-violation exclude each other: the second looks for the λ itself.")
     check_options(task, model, max_violation)
@@ -59,9 +60,9 @@ def run(
 
 
 def check_options(task: Task, model: str, max_violation: float | None) -> None:
-    """Refuse options that no data could make right, before anything is read."""
+    """Refuse what no data could make right, before anything is read."""
     chosen("--model", model, KINDS)
-    chosen("--notion", task.notion, list(NOTIONS))
+    chosen("--notion", task.notion, NAMES)
     chosen("--attributes", task.attributes, ["intersection", "each"])
     number("--test-size", task.test_size, "a number above 0 and below 1", low=0.0, high=1.0, open_low=True)
     whole("--seed", task.seed, "a whole number of at least 0", low=0)
@@ -70,7 +71,7 @@ def check_options(task: Task, model: str, max_violation: float | None) -> None:
 
 
 def prepared(file: str, task: Task, keep: bool | None, console: Console, *, as_json: bool) -> Prepared:
-    """Read a file and make it ready for training; print what every column was taken for."""
+    """The file, made ready, with what every column was taken for."""
     frame = read_table(file)
     check_columns(frame, task)
     if keep is None:
@@ -82,7 +83,7 @@ def prepared(file: str, task: Task, keep: bool | None, console: Console, *, as_j
 
 
 def _ask(console: Console, *, as_json: bool) -> bool:
-    """Ask on a terminal whether the sensitive columns are features; elsewhere they are not, and that is said."""
+    """Whether the sensitive columns are features: asked on a terminal, else answered with no, and said so."""
     if as_json:
         return False
     console.print(_COSTS)
@@ -93,7 +94,7 @@ def _ask(console: Console, *, as_json: bool) -> bool:
 
 
 def stem(file: str) -> str:
-    """The name of a file without what follows its first dot."""
+    """The name of the file without what follows its first dot."""
     return Path(file).name.split(".")[0] or "fermi"
 
 

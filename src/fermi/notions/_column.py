@@ -39,6 +39,7 @@ class ConditionalParity(Notion):
     _column: Column = field(init=False, repr=False)
     _codes: Codes = field(init=False, repr=False)
     name: ClassVar[str] = "conditional_parity"
+    meaning: ClassVar[str] = "among rows of the same condition, the prediction should not depend on the group"
     needs_target: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -62,20 +63,9 @@ class ConditionalParity(Notion):
         """The user's column of values, which is Z."""
         return self._column
 
-    def describe(self, conditions: Sequence[Any]) -> str:
-        """The name of the notion, followed by the values that count if they were chosen.
-
-        Parameters
-        ----------
-        conditions : sequence
-            The values that count.
-
-        Returns
-        -------
-        str
-            Such as "conditional_parity within north, south".
-        """
-        return self.name if self.within is None else f"{self.name} within {listed(conditions)}"
+    def choice(self, conditions: Sequence[Any]) -> str:
+        """The values that count, if they were chosen."""
+        return "" if self.within is None else f" within {listed(conditions)}"
 
     def aligned(self, index: Any) -> Notion:
         """The notion for some of the rows, found by their pandas index.

@@ -12,6 +12,7 @@ from fermi.inputs.columns import read_labels
 from fermi.inputs.encode import sort_key
 from fermi.inputs.groups import positions
 from fermi.notions._notion import Notion
+from fermi.records import Rate
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,9 @@ class DemographicParity(Notion):
     """
 
     name: ClassVar[str] = "demographic_parity"
+    short: ClassVar[str] = "DP"
+    meaning: ClassVar[str] = "the prediction should not depend on the group"
+    aim: ClassVar[str] = "each group is given each class equally often"
     needs_target: ClassVar[bool] = False
 
     def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
@@ -42,6 +46,10 @@ class EqualizedOdds(Notion):
     """
 
     name: ClassVar[str] = "equalized_odds"
+    short: ClassVar[str] = "EO"
+    meaning: ClassVar[str] = "among rows of the same true class, the prediction should not depend on the group"
+    aim: ClassVar[str] = "among rows of the same true class, each group is given each class equally often"
+    rate: ClassVar[Rate] = "true_positive"
     conditions_are_labels: ClassVar[bool] = True
 
     def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
@@ -66,6 +74,11 @@ class EqualOpportunity(Notion):
 
     advantaged: Any = None
     name: ClassVar[str] = "equal_opportunity"
+    short: ClassVar[str] = "EOpp"
+    meaning: ClassVar[str] = "among rows of an advantaged true class, the prediction should not depend on the group"
+    aim: ClassVar[str] = "among rows of the advantaged class, each group is given it equally often"
+    rate: ClassVar[Rate] = "true_positive"
+    takes_labels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.advantaged is not None:
@@ -76,23 +89,21 @@ class EqualOpportunity(Notion):
         """Whether 𝒵 is left to the labels: by default it is the last of all."""
         return self.advantaged is None
 
-    def describe(self, conditions: Sequence[Any]) -> str:
-        """The name of the notion, followed by the advantaged labels.
+    def choice(self, conditions: Sequence[Any]) -> str:
+        """The advantaged labels."""
+        return f" of {listed(conditions)}"
 
-        Parameters
-        ----------
-        conditions : sequence
-            The advantaged labels.
+    def of_labels(self, labels: Any) -> Notion:
+        """About these as the advantaged ones."""
+        return EqualOpportunity(labels)
 
-        Returns
-        -------
-        str
-            Such as "equal_opportunity of 1".
-        """
-        return f"{self.name} of {listed(conditions)}"
+    def labels_of(self, classes: Sequence[Any]) -> list[Any]:
+        """The advantaged labels."""
+        chosen = self.advantaged or sorted(classes, key=sort_key)[-1:]
+        return sorted(chosen, key=sort_key)
 
     def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
-        chosen = sorted(self.advantaged or labels[-1:], key=sort_key)
+        chosen = self.labels_of(labels)
         absent = [label for label, place in zip(chosen, positions(chosen, labels), strict=True) if place < 0]
         if absent:
             raise bad_argument(
@@ -104,6 +115,10 @@ class EqualOpportunity(Notion):
 
 
 _NAMED: dict[str, type[Notion]] = {c.name: c for c in (DemographicParity, EqualizedOdds, EqualOpportunity)}
+NAMES = tuple(_NAMED)
+"""What a caller can choose by name."""
+OF_LABELS = tuple(name for name, kind in _NAMED.items() if kind.takes_labels)
+"""Those of them that are about some of the labels."""
 
 
 def as_notion(notion: str | Notion, argument: str = "notion") -> Notion:
@@ -130,4 +145,4 @@ def as_notion(notion: str | Notion, argument: str = "notion") -> Notion:
         return notion
     if isinstance(notion, str) and notion in _NAMED:
         return _NAMED[notion]()
-    raise bad_argument(argument, f"is {notion!r}", f"one of {listed(_NAMED)}, or a notion such as ConditionalParity(z)")
+    raise bad_argument(argument, f"is {notion!r}", f"one of {listed(NAMES)}, or a notion such as ConditionalParity(z)")

@@ -14,14 +14,43 @@ from fermi.inputs.codes import Codes
 from fermi.inputs.columns import Column, read_column
 from fermi.inputs.encode import encode, same_kind, sort_key
 from fermi.inputs.groups import positions
+from fermi.records import Rate
 
 
 class Notion(ABC):
-    """A fairness notion: a discrete Z and the set 𝒵 of its values that count."""
+    """A fairness notion: a discrete Z and the set 𝒵 of its values that count.
+
+    Attributes
+    ----------
+    name, short : str
+        What a caller chooses it by, and its letters in a table.
+    meaning : str
+        What it asks of a prediction, as a part of a sentence.
+    aim : str
+        The same for somebody who trains a model: what the groups are to be given.
+    rate : Rate
+        Which rate of the groups shows best how far it holds.
+    needs_target : bool
+        Whether Z is made of the true labels.
+    conditions_are_labels : bool
+        Whether 𝒵 is all of the labels.
+    takes_labels : bool
+        Whether 𝒵 is some of the labels, which the caller may choose.
+    """
 
     name: ClassVar[str]
+    short: ClassVar[str] = ""
+    meaning: ClassVar[str] = ""
+    aim: ClassVar[str] = ""
+    rate: ClassVar[Rate] = "selection"
     needs_target: ClassVar[bool] = True
     conditions_are_labels: ClassVar[bool] = False
+    takes_labels: ClassVar[bool] = False
+
+    @property
+    def words(self) -> str:
+        """What it is called in a sentence."""
+        return self.name.replace("_", " ")
 
     @property
     def column(self) -> Column | None:
@@ -48,7 +77,35 @@ class Notion(ABC):
         str
             Such as "equalized_odds" or "equal_opportunity of 1".
         """
-        return self.name
+        return self.name + self.choice(conditions)
+
+    def called(self, conditions: Sequence[Any]) -> str:
+        """The same for people."""
+        return self.words + self.choice(conditions)
+
+    def choice(self, conditions: Sequence[Any]) -> str:
+        """𝒵 in words that follow the name, where it is a choice."""
+        return ""
+
+    def explain(self, conditions: Sequence[Any]) -> str:
+        """What it is called and what it asks, with 𝒵 where it is a choice."""
+        title = self.describe(conditions)
+        if not self.meaning:
+            return title
+        return f"{self.words}: {self.meaning}" + ("" if title == self.name else f" ({title})")
+
+    def of_labels(self, labels: Any) -> Notion:
+        """The same notion about these labels alone."""
+        raise bad_argument("advantaged", f"is given for {self.name!r}", "a notion that is about some of the labels")
+
+    def labels_of(self, classes: Sequence[Any]) -> list[Any]:
+        """The labels that 𝒵 chooses among the classes, sorted; none where it is no such choice."""
+        return []
+
+    def label(self, classes: Sequence[Any]) -> Any:
+        """The class whose rate a sentence can tell; None where it would have to be several classes."""
+        chosen = self.labels_of(classes) or classes[-1:]
+        return chosen[0] if len(chosen) == 1 else None
 
     def aligned(self, index: Any) -> Notion:
         """The notion for the rows that have this pandas index.

@@ -51,7 +51,7 @@ function summaryWords(model, reference) {
       .trim(),
     ratesSentence(audit, reference && auditOf(reference), before),
     elsewhere.length ? `The parity difference of the same labels is ${elsewhere.join(" and ")}.` : "",
-    `What is asked for is ${notionInWords(audit.notion)}. Numbers in brackets are ${confidenceOf(audit)} intervals.`,
+    `What is asked for is ${audit.asks || audit.notion}. Numbers in brackets are ${confidenceOf(audit)} intervals.`,
   ];
 }
 

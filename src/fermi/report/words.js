@@ -15,20 +15,10 @@ const MEASURES = new Map([
   ["linf_violation", ["L∞ violation", "largest distance of a group’s rate from the overall rate"]],
 ]);
 
-const NOTIONS = new Map([
-  ["demographic_parity", "demographic parity: the prediction should not depend on the group"],
-  [
-    "equalized_odds",
-    "equalized odds: among rows of the same true class, the prediction should not depend on the group",
-  ],
-  [
-    "equal_opportunity",
-    "equal opportunity: among rows of an advantaged true class, the prediction should not depend on the group",
-  ],
-  [
-    "conditional_parity",
-    "conditional parity: among rows of the same condition, the prediction should not depend on the group",
-  ],
+// How often a group is given a class: where its record has that, and the beginning of a sentence on it.
+const RATES = new Map([
+  ["selection", ["rates", (label) => `“${label}” is predicted for`]],
+  ["true_positive", ["tpr", (label) => `Of the rows that are truly “${label}”, that class is predicted for`]],
 ]);
 
 const counted = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
@@ -66,26 +56,10 @@ function measureName(name) {
 
 const kindName = (soft) => (soft ? "soft" : "hard");
 
-function notionInWords(notion) {
-  const key = [...NOTIONS.keys()].find((name) => notion.startsWith(name));
-  if (!key) return notion;
-  return notion === key ? NOTIONS.get(key) : `${NOTIONS.get(key)} (${notion})`;
-}
-
 // The group rates that the notion is about, for a sentence on who gets what.
 function notionRates(audit) {
-  let wanted = audit.classes.at(-1);
-  if (audit.notion.includes(" of ")) {
-    // About some labels: the sentence is on one of them, if it is one whose rate is told.
-    wanted = audit.classes.find((name) => [name, `'${name}'`].some((word) => audit.notion.endsWith(` of ${word}`)));
-  }
-  if (audit.notion.startsWith("equal")) {
-    return {
-      of: (group) => new Map(group.tpr).get(wanted),
-      words: `Of the rows that are truly “${wanted}”, that class is predicted for`,
-    };
-  }
-  return { of: (group) => new Map(group.rates).get(wanted), words: `“${wanted}” is predicted for` };
+  const [field, begin] = RATES.get(audit.rate);
+  return { of: (group) => new Map(group[field]).get(audit.label), words: begin(audit.label) };
 }
 
 // The groups with the highest and the lowest of these rates.

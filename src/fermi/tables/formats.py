@@ -99,14 +99,17 @@ def _text(separator: str) -> _Format:
         import pandas as pd
 
         options: dict[str, Any] = {"sep": separator, "skipinitialspace": True, "encoding": "utf-8-sig", "dtype": str}
-        header = pd.read_csv(path, header=None, nrows=1, na_filter=False, **options).iloc[0]
-        _refuse_twice(header.str.strip(), path)  # pandas itself would rename the second
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", pd.errors.ParserWarning)
-                frame: pd.DataFrame = pd.read_csv(path, index_col=False, na_filter=False, **options)
-        except pd.errors.ParserWarning:
-            raise DataError(f"The file {str(path)!r} has rows with more entries than it has columns.") from None
+        options |= {"na_filter": False, "compression": "gzip" if path.suffix.lower() == ".gz" else None}
+        with path.open("rb") as file:
+            header = pd.read_csv(file, header=None, nrows=1, **options).iloc[0]
+            _refuse_twice(header.str.strip(), path)  # pandas itself would rename the second
+            file.seek(0)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error", pd.errors.ParserWarning)
+                    frame: pd.DataFrame = pd.read_csv(file, index_col=False, **options)
+            except pd.errors.ParserWarning:
+                raise DataError(f"The file {str(path)!r} has rows with more entries than it has columns.") from None
         return frame
 
     def write(frame: pd.DataFrame, path: Path) -> None:
@@ -154,4 +157,4 @@ def _format(path: Path) -> _Format:
     for suffix, found in _FORMATS.items():
         if name.endswith(suffix):
             return found
-    raise bad_argument("FILE", f"is {path.name!r}", f"a name that ends in one of {', '.join(_FORMATS)}")
+    raise bad_argument("path", f"is {path.name!r}", f"a name that ends in one of {', '.join(_FORMATS)}")

@@ -33,7 +33,7 @@ def make(
         "attributes": attributes,
         "random_state": seed,
     }
-    match chosen("--model", kind, KINDS):
+    match chosen("kind", kind, KINDS):
         case "linear":
             return FermiClassifier(**options)
         case "boosting":

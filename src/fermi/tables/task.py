@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fermi.auditing import audited_groups
 from fermi.datasets.common.loading import split
-from fermi.errors import FermiError, listed
-from fermi.inputs.groups import GroupEncoder
-from fermi.notions import EqualOpportunity, Notion, as_notion
+from fermi.errors import FermiError, bad_argument, listed
+from fermi.inputs.groups import CodedGroups
+from fermi.notions import OF_LABELS, Notion, as_notion
 from fermi.tables.encoder import ColumnRule, TableEncoder
 
 if TYPE_CHECKING:
@@ -63,38 +64,39 @@ class Task:
         cls, target: str, sensitive: Sequence[str], notion: str, advantaged: Sequence[str] | None, attributes: str,
         ignore: Sequence[str] | None, test_size: float, seed: int,
     ) -> Task:  # fmt: skip
-        """A task as a command line gives it; whether sensitive columns are features is asked later."""
+        """As a command line gives it; whether sensitive columns are features is asked later."""
         several = tuple(sensitive), tuple(advantaged or ()), tuple(ignore or ())
         return cls(target, several[0], notion, several[1], attributes, False, several[2], test_size, seed)
 
     def fairness(self, classes: Sequence[Any]) -> Notion:
-        """The notion of the task, its labels in the target's own type."""
+        """The notion, its labels in the target's own type."""
         return advantaged(self.notion, self.advantaged, classes) if self.advantaged else as_notion(self.notion)
 
 
 def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> Notion:
-    """A notion about some labels, which are given as words."""
+    """A notion that is about some labels, given as words."""
     plain = as_notion(notion)
-    if not hasattr(plain, "advantaged"):
-        raise FermiError(f"--advantaged is for --notion {EqualOpportunity.name} alone.")
+    if not plain.takes_labels:
+        raise FermiError(f"`advantaged` is for `notion` {', '.join(OF_LABELS)} alone.")
     words = {str(label): label for label in classes}
     strange = [word for word in labels if word not in words]
     if strange:
-        raise FermiError(f"--advantaged is {strange[0]!r}; expected one of {listed(words)}.")
-    return EqualOpportunity(advantaged={words[word] for word in labels})
+        raise bad_argument("advantaged", f"is {strange[0]!r}", f"one of {listed(words)}")
+    return plain.of_labels({words[word] for word in labels})
 
 
 class Part(NamedTuple):
-    """Rows of one part, training or test: features as a matrix, labels, sensitive columns."""
+    """Some rows: features as a matrix, labels, sensitive columns, and the groups that audits are about."""
 
     X: Floats
     y: NDArray[Any]
     s: pd.DataFrame
+    groups: dict[str, CodedGroups]
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A table made ready for training: an encoder learned from the training rows, and both parts in its features."""
+    """A table made ready: an encoder learned from the training rows, and both parts in its features."""
 
     task: Task
     encoder: TableEncoder
@@ -106,15 +108,16 @@ class Prepared:
 
 
 def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
-    """Check a table against a task, split it, and turn both parts into numbers."""
+    """Check, split, and turn both parts into numbers."""
     check_columns(frame, task)
     frame, notes = _with_target(frame, task.target)
     labels = natural(frame[task.target], f"The target {task.target!r}")
     classes = sorted(set(labels.tolist()))
     if len(classes) < 2:
         raise FermiError(f"The target {task.target!r} holds one class only, {classes[0]!r}: there is nothing to learn.")
-    notes += _check_groups(frame, task)
-    frame = frame.assign(**{task.target: labels})
+    joint, unknown = _read_groups(frame, task)
+    notes += unknown
+    frame = frame.assign(**{task.target: labels}).reset_index(drop=True)
     if len(frame) < 2 * len(classes):
         raise FermiError(f"The file has {len(frame)} rows with a target, too few to train and to test on.")
     train, test = split(frame, [task.target, *task.sensitive], task.test_size, task.seed)
@@ -125,14 +128,17 @@ def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
     if not features:
         raise FermiError("No column is left as a feature beside the target and the sensitive columns.")
     encoder = TableEncoder.learn(train[features])
-    notes += _proxies(train, encoder, task)
+    notes += _proxies(train, joint.take(train.index.to_numpy()), encoder, task)
     fairness = task.fairness(classes)
-    return Prepared(task, encoder, classes, fairness, _part(train, encoder, task), _part(test, encoder, task), notes)
+    several = task.attributes == "each" and len(task.sensitive) > 1
+    groups = audited_groups(frame[list(task.sensitive)], task.attributes) if several else {"": joint}
+    parts = (_part(rows, groups, encoder, task) for rows in (train, test))
+    return Prepared(task, encoder, classes, fairness, *parts, notes)
 
 
 def check_columns(frame: pd.DataFrame, task: Task) -> None:
-    """Refuse a task that names columns the table does not have, or one column for two uses."""
-    require_columns(frame, {"--target": [task.target], "--sensitive": task.sensitive, "--ignore": task.ignore})
+    """Refuse names that the table does not have."""
+    require_columns(frame, {"target": [task.target], "sensitive": task.sensitive, "ignore": task.ignore})
     if task.target in task.sensitive:
         raise FermiError(f"{task.target!r} is both the target and a sensitive column.")
     for name in (task.target, *task.sensitive):
@@ -141,15 +147,15 @@ def check_columns(frame: pd.DataFrame, task: Task) -> None:
 
 
 def require_columns(frame: pd.DataFrame, wanted: dict[str, Sequence[str]]) -> None:
-    """Refuse names of columns that the table does not have, by the option that gave them."""
-    for option, names in wanted.items():
+    """Refuse names that the table does not have, by the argument that gave them."""
+    for argument, names in wanted.items():
         for name in names:
             if name not in frame.columns:
                 near = [c for c in frame.columns if c.strip().lower() == name.strip().lower()]
                 known = f"did you mean {near[0]!r}?" if near else f"the columns are {listed(frame.columns, limit=20)}."
-                raise FermiError(f"{option} is {name!r}, but the file has no such column; {known}")
+                raise FermiError(f"`{argument}` is {name!r}, but the file has no such column; {known}")
         if len(set(names)) < len(names):
-            raise FermiError(f"{option} names the same column twice.")
+            raise FermiError(f"`{argument}` names the same column twice.")
 
 
 def natural(values: pd.Series[Any], what: str) -> NDArray[Any]:
@@ -167,7 +173,7 @@ def natural(values: pd.Series[Any], what: str) -> NDArray[Any]:
 
 
 def _label(value: Any) -> Any:
-    """One label in its own type, or None for what is no label, such as a fraction."""
+    """One label, or None for what is none, such as a fraction."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, numbers.Integral):
@@ -186,26 +192,26 @@ def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[s
     return (frame[known], [f"{missing:,} rows have no {target!r} and were left out."]) if missing else (frame, [])
 
 
-def _check_groups(frame: pd.DataFrame, task: Task) -> list[str]:
-    """Refuse sensitive columns that make no groups; say how many rows belong to none."""
+def _read_groups(frame: pd.DataFrame, task: Task) -> tuple[CodedGroups, list[str]]:
+    """The groups of all sensitive columns together, and how many rows have none; refuses what are no groups."""
     for name in task.sensitive:
         refuse_amounts(frame[name])
-    encoder = GroupEncoder()
-    codes = encoder.fit_transform(frame[list(task.sensitive)])
+    found = CodedGroups.read(frame[list(task.sensitive)])
     names = listed(task.sensitive)
-    if not len(encoder.groups_):
+    if not len(found.labels):
         raise FermiError(f"The sensitive column {names} is missing in every row.")
-    if len(encoder.groups_) == 1:
+    if len(found.labels) == 1:
         raise FermiError(f"The sensitive column {names} holds one group only: there is nothing to compare.")
-    unknown = int((codes < 0).sum())
-    return [f"{unknown:,} rows have an unknown group: they train the model and are not compared."] if unknown else []
+    unknown = int((found.codes < 0).sum())
+    note = f"{unknown:,} rows have an unknown group: they train the model and are not compared."
+    return found, [note] if unknown else []
 
 
-def _proxies(train: pd.DataFrame, encoder: TableEncoder, task: Task) -> list[str]:
-    """A note on features that give the group away entirely."""
+def _proxies(train: pd.DataFrame, coded: CodedGroups, encoder: TableEncoder, task: Task) -> list[str]:
+    """Features that give the group away entirely."""
     import pandas as pd
 
-    groups = GroupEncoder().fit_transform(train[list(task.sensitive)])
+    groups = coded.codes
     found = []
     for column in encoder.columns:
         if column.kind == "ignored" or column.name in task.sensitive:
@@ -224,7 +230,7 @@ def _proxies(train: pd.DataFrame, encoder: TableEncoder, task: Task) -> list[str
 
 
 def refuse_amounts(column: pd.Series[Any]) -> None:
-    """Refuse a sensitive column of many different numbers: it has no groups."""
+    """A sensitive column of many different numbers has no groups."""
     import pandas as pd
 
     distinct = pd.Series(column.dropna().unique())
@@ -235,13 +241,15 @@ def refuse_amounts(column: pd.Series[Any]) -> None:
         )
 
 
-def _part(rows: pd.DataFrame, encoder: TableEncoder, task: Task) -> Part:
+def _part(rows: pd.DataFrame, groups: dict[str, CodedGroups], encoder: TableEncoder, task: Task) -> Part:
     X, _ = encoder.transform(rows)
-    return Part(X, rows[task.target].to_numpy(), rows[list(task.sensitive)].reset_index(drop=True))
+    places = rows.index.to_numpy()
+    own = {which: coded.take(places) for which, coded in groups.items()}
+    return Part(X, rows[task.target].to_numpy(), rows[list(task.sensitive)].reset_index(drop=True), own)
 
 
 def describe(column: ColumnRule) -> str:
-    """Say in words what became of a column."""
+    """What became of a column, in words."""
     words = {"number": "number", "date": "date", "category": f"{len(column.categories)} categories"}
     if column.kind == "ignored":
         return f"left out: {column.why}"

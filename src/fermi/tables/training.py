@@ -18,11 +18,6 @@ from fermi.tables.model_folder import SavedModel
 from fermi.tables.task import Prepared
 from fermi.tradeoff import TradeoffCurve, tradeoff_curve
 
-NOTIONS = {
-    "demographic_parity": "demographic parity: each group is given each class equally often",
-    "equalized_odds": "equalized odds: among rows of the same true class, each group is given each class equally often",
-    "equal_opportunity": "equal opportunity: among rows of the advantaged class, each group is given it equally often",
-}
 _MODELS = {"linear": "logistic regression", "boosting": "boosted trees", "mlp": "neural network with two hidden layers"}
 
 
@@ -116,9 +111,8 @@ def _point(model: Any, rows: Prepared, seconds: float) -> PointRecord:
     splits: dict[str, AuditRecord] = {}
     for name, part in (("train", rows.train), ("test", rows.test)):
         splits |= audits_by_column(
-            name, part.y, model.predict_proba(part.X), part.s, rows.task.attributes,
-            notion=rows.fairness, classes=rows.classes,
-        )  # fmt: skip
+            name, part.y, model.predict_proba(part.X), part.groups, notion=rows.fairness, classes=rows.classes
+        )
     return PointRecord(f"λ = {model.lam_:.4g}", float(model.lam_), splits, model.history_, seconds)
 
 
@@ -127,16 +121,14 @@ def _facts(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> di
     task = rows.task
     used = [column for column in rows.encoder.columns if column.kind != "ignored"]
     left = len(rows.encoder.columns) - len(used)
-    labels = task.advantaged or (str(rows.classes[-1]),)
-    advantaged = f" ({', '.join(labels)})" if hasattr(rows.fairness, "advantaged") else ""
+    labels = task.advantaged or [str(label) for label in rows.fairness.labels_of(rows.classes)]
+    fairness = f"{rows.fairness.words}: {rows.fairness.aim}" + (f" ({', '.join(labels)})" if labels else "")
     return {
         "Data": source,
         "Rows": ", ".join(f"{n:,} {split}" for split, n in counts.items()) + f", drawn with seed {task.seed}",
         "Target": f"{task.target}: {listed(rows.classes)}",
         "Groups": ", ".join(task.sensitive),
-        "Fairness": NOTIONS[task.notion]
-        + advantaged
-        + (", for each column by itself" if task.attributes == "each" else ""),
+        "Fairness": fairness + (", for each column by itself" if task.attributes == "each" else ""),
         "Model": _MODELS[kind],
         "Features": f"{len(rows.encoder.features):,} from {len(used):,} columns"
         + (f"; {left:,} columns left out" if left else ""),

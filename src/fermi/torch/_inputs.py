@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from fermi.errors import bad_argument
-from fermi.notions import EqualOpportunity, Notion
+from fermi.notions import OF_LABELS, Notion
 
 
 def refuse_prior(options: Mapping[str, Any]) -> None:
@@ -48,9 +48,9 @@ def as_codes(name: str, given: Any) -> Tensor:
 def conditions_of_classes(notion: Notion, n_classes: int, advantaged: Iterable[int] | None) -> Tensor:
     """The condition of each class, -1 where it does not count."""
     if advantaged is not None:
-        if not hasattr(notion, "advantaged"):
-            raise bad_argument("advantaged", f"is given for {notion.name!r}", "None, or notion='equal_opportunity'")
-        notion = EqualOpportunity(set(advantaged))
+        if not notion.takes_labels:
+            raise bad_argument("advantaged", f"is given for {notion.name!r}", f"None, or notion={OF_LABELS[0]!r}")
+        notion = notion.of_labels(set(advantaged))
     labels = list(range(n_classes))
     return torch.as_tensor(notion.conditions(labels, n_classes, labels).dense())
 

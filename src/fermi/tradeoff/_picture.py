@@ -44,7 +44,7 @@ def draw(frame: pd.DataFrame, front: pd.DataFrame, knob: Knob, ax: Any) -> Any:
         ax.annotate(text, (x, y), xytext=(6, 6), textcoords="offset points", fontsize=8, zorder=6)
     ax.margins(x=0.1)
     ax.set_xlim(left=-0.02 * ax.get_xlim()[1])
-    ax.set_xlabel(f"violation (labels, {knob.notion.name.replace('_', ' ')})")
+    ax.set_xlabel(f"violation (labels, {knob.notion.words})")
     ax.set_ylabel("error (labels)")
     ax.grid(alpha=0.3)
     handles = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))

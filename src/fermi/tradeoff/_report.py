@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fermi.auditing import audits_by_column
+from fermi._typing import Ints
+from fermi.auditing import audited_groups, audits_by_column
 from fermi.errors import listed
 from fermi.inputs.columns import read_columns
 from fermi.inputs.features import natural_labels
-from fermi.inputs.groups import ARGUMENT
+from fermi.inputs.groups import ARGUMENT, CodedGroups
 from fermi.records import AuditRecord, PointRecord, ReportRecord
 from fermi.tradeoff._curve import Kept, Picked
 from fermi.tradeoff._fits import CurvePlan
@@ -21,47 +22,62 @@ from fermi.tradeoff._splits import GivenRows
 def points(
     frame: pd.DataFrame, models: list[Any], kept: list[dict[str, Kept]], plan: CurvePlan
 ) -> tuple[PointRecord, ...]:
-    """The records of all models of a curve, with their audits."""
+    """One per model, with its audits."""
     given = _given_rows(plan)
+    groups = _groups(plan)
     found = []
     for lam, model, seen in zip(frame["lam"].unique().tolist(), models, kept, strict=True):
         rows = frame[frame["lam"] == lam].set_index("split")
         audits: dict[str, AuditRecord] = {}
         for name, predicted in seen.items():
             if not np.isnan(rows["violation"][name]):  # where no group is known there is nothing to audit
-                audits |= _audits(name, given[name], predicted, plan)
+                audits |= _audits(name, given[name], groups[name], predicted, plan)
         label, seconds = f"{plan.knob.word} = {lam:.4g}", float(rows["seconds"]["train"])
         found.append(PointRecord(label, lam, audits, list(getattr(_owner(model, plan), "history_", [])), seconds))
     return tuple(found)
 
 
-def _given_rows(plan: CurvePlan) -> dict[str, GivenRows]:
-    """The rows of each split, in the order in which they were predicted."""
+def _places(plan: CurvePlan) -> dict[str, Ints]:
+    """The rows of the splits that the training rows is cut into, in the order of the predictions."""
     judged = np.concatenate([fold.judged for fold in plan.folds])
-    given = {"train": plan.given.take(plan.folds[-1].train), "validation": plan.given.take(judged)}
+    return {"train": plan.folds[-1].train, "validation": judged}
+
+
+def _given_rows(plan: CurvePlan) -> dict[str, GivenRows]:
+    """The rows of each split."""
+    given = {name: plan.given.take(rows) for name, rows in _places(plan).items()}
     return given if plan.test is None else {**given, "test": plan.test}
 
 
-def _audits(name: str, rows: GivenRows, kept: Kept, plan: CurvePlan) -> dict[str, AuditRecord]:
+def _groups(plan: CurvePlan) -> dict[str, dict[str, CodedGroups]]:
+    """The groups of each split, coded once for the audits of all models."""
+    whole = audited_groups(plan.given.s, plan.knob.attributes)
+    groups = {name: {which: coded.take(rows) for which, coded in whole.items()} for name, rows in _places(plan).items()}
+    return groups if plan.test is None else {**groups, "test": audited_groups(plan.test.s, plan.knob.attributes)}
+
+
+def _audits(
+    name: str, rows: GivenRows, groups: dict[str, CodedGroups], kept: Kept, plan: CurvePlan
+) -> dict[str, AuditRecord]:
     F = None if plan.knob.draws else kept.probabilities()  # the labels of a probability matrix are the most probable
     predicted = natural_labels(plan.classes)[kept.labels] if F is None else F
     notion = rows.notion or plan.knob.notion
-    return audits_by_column(name, rows.y, predicted, rows.s, plan.knob.attributes, notion=notion, classes=plan.classes)
+    return audits_by_column(name, rows.y, predicted, groups, notion=notion, classes=plan.classes)
 
 
 def _owner(model: Any, plan: CurvePlan) -> Any:
-    """The estimator that the knob belongs to, inside of a model."""
+    """What the knob belongs to, inside of a model."""
     path = plan.knob.prefix.removesuffix("__")
     return model.get_params(deep=True)[path] if path else model
 
 
 def record(found: tuple[PointRecord, ...], choice: Picked, plan: CurvePlan, cv: Any) -> ReportRecord:
-    """The record of a curve's page."""
+    """The page's record."""
     columns = [name or "one without a name" for name in read_columns(plan.given.s, ARGUMENT)]
     judged = sum(len(fold.judged) for fold in plan.folds)
     facts = {
         "Model": type(_owner(plan.estimator, plan)).__name__,
-        "Fairness": plan.knob.notion.name.replace("_", " "),
+        "Fairness": plan.knob.notion.words,
         "Groups": ", ".join(columns) + (", each by itself" if plan.knob.attributes == "each" and columns[1:] else ""),
         "Classes": listed(plan.classes),
         "Training rows": f"{len(plan.folds[-1].train):,}",

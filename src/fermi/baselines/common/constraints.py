@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fermi.baselines.common.protocol import Rows
 from fermi.errors import bad_argument
 
 
-def constraint(rows: Rows) -> str:
-    """Fairlearn's name for the notion of these rows, read off their conditions: any class may be advantaged."""
+class Constraint(NamedTuple):
+    """One of fairlearn's constraints: what its post-processing calls it, and the class of its reductions."""
+
+    name: str
+    moment: str
+
+
+def constraint(rows: Rows) -> Constraint:
+    """The constraint that compares groups where these rows have conditions: any class may be the advantaged one."""
     if (rows.z >= 0).all():
-        return "demographic_parity" if rows.n_conditions == 1 else "equalized_odds"
-    return "true_positive_rate_parity" if rows.y[rows.z >= 0].any() else "false_positive_rate_parity"
+        if rows.n_conditions == 1:
+            return Constraint("demographic_parity", "DemographicParity")
+        return Constraint("equalized_odds", "EqualizedOdds")
+    if rows.y[rows.z >= 0].any():
+        return Constraint("true_positive_rate_parity", "TruePositiveRateParity")
+    return Constraint("false_positive_rate_parity", "FalsePositiveRateParity")
 
 
 def refuse_uniform_groups(rows: Rows, labels: tuple[str, ...]) -> None:

@@ -20,9 +20,7 @@ from fermi.inputs.cells import Cells
 from fermi.inputs.columns import check_rows, read_columns, row_index
 from fermi.inputs.features import read_features, read_target, unchanged_on_error
 from fermi.inputs.groups import GroupEncoder
-from fermi.notions import as_notion
-
-ALL_NOTIONS = ("demographic_parity", "equalized_odds", "equal_opportunity")
+from fermi.notions import NAMES, as_notion
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Capabilities:
         Whether a second network is trained against the first: from other first weights both may end elsewhere.
     """
 
-    notions: tuple[str, ...] = ALL_NOTIONS
+    notions: tuple[str, ...] = NAMES
     nonbinary_target: bool = False
     nonbinary_attribute: bool = False
     beyond_logistic: bool = False

@@ -27,12 +27,8 @@ from fermi.experiments.judging.frontier import (
     uncertain,
 )
 from fermi.experiments.pages.style import style
+from fermi.notions import NAMES, as_notion
 
-_WORDS = {
-    "demographic_parity": "demographic parity",
-    "equalized_odds": "equalized odds",
-    "equal_opportunity": "equal opportunity",
-}
 _MARGIN = 0.02  # of error, around the least of all curves and that of the constant prediction
 
 
@@ -75,7 +71,7 @@ def named(column: str, value: Any) -> str:
         return "attribute not among the features" if value else "attribute among the features"
     if column == "batch_size":
         return "all rows at once" if value == "all" else f"batch size {value}"
-    return _WORDS.get(str(value), str(value))
+    return as_notion(value).words if value in NAMES else str(value)
 
 
 def draw_panel(ax: Any, some: pd.DataFrame) -> None:

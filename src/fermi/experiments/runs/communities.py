@@ -25,10 +25,7 @@ from fermi.notions import DemographicParity, EqualOpportunity, Notion
 EACH, COOLED = "fermi_each", "none_cooled"  # not among the baselines: FERMI on each attribute, a demonstration
 HIGH_CRIME = 2
 # The paper does not say which label is the advantaged one, only that the task is to tell where crime is high.
-NOTIONS: dict[str, Notion] = {
-    "demographic_parity": DemographicParity(),
-    "equal_opportunity": EqualOpportunity(HIGH_CRIME),
-}
+NOTIONS: dict[str, Notion] = {notion.name: notion for notion in (DemographicParity(), EqualOpportunity(HIGH_CRIME))}
 DIVISORS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 RIVALS = ("mary", "baharlouei", "cho_kde")
 METHODS = ("fermi", EACH, *RIVALS)

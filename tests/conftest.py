@@ -7,13 +7,14 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from fermi import datasets
+from fermi.datasets import Dataset
 from fermi.datasets.common.downloads import RemoteFile
 from tests.skips import pytest_addoption, pytest_configure
 
@@ -21,6 +22,14 @@ __all__ = ["pytest_addoption", "pytest_configure"]
 
 settings.register_profile("fermi", deadline=None, max_examples=150, derandomize=True)
 settings.load_profile("fermi")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whoever asks where a real data set lies is marked as needing it."""
+    for item in items:
+        if "home_of" in getattr(item, "fixturenames", ()):
+            item.add_marker("needs_data")
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +49,22 @@ def home_of() -> Callable[[str], Path]:
 @pytest.fixture
 def adult_home(home_of: Callable[[str], Path]) -> Path:
     return home_of("adult")
+
+
+@pytest.fixture(scope="session")
+def adult_numbers(home_of: Callable[[str], Path]) -> Dataset:
+    """Adult with one-hot columns; read once, so not to be changed."""
+    return datasets.load("adult", data_home=home_of("adult")).numeric()
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """torch with one thread: steps on small batches would only wait for a second one."""
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture

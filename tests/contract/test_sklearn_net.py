@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from fermi.torch import FermiNet, models
@@ -16,6 +17,8 @@ STOCHASTIC = {
 }
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_thread")
 def test_scikit_learns_own_checks() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they fit without sensitive features, on a handful of rows

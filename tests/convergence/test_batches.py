@@ -6,6 +6,8 @@ import pytest
 
 from tests.convergence.samples import BENCH, three_groups
 
+pytestmark = pytest.mark.slow
+
 
 def test_descent_on_the_batch_s_own_ermi_lands_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
     cases = BENCH.measure(quick=True, rows=three_groups())

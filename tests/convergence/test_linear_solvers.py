@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from fermi.datasets import Dataset
 from fermi.fitting.objective import FairObjective, Term
 from fermi.inputs.cells import Cells
-from tests.linear.samples import adult, fit, problem, rows, run
+from tests.linear.samples import coded, fit, problem, rows, run
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds", "equal_opportunity"])
 @pytest.mark.parametrize("lam", [0.1, 1.0, 5.0, 20.0])
-def test_adult_converges(adult_home: Path, notion: str, lam: float) -> None:
-    X, y, s = adult(adult_home)
+def test_adult_converges(adult_numbers: Dataset, notion: str, lam: float) -> None:
+    X, y, s = coded(adult_numbers)
     design, objective = problem(X, y, s, lam=lam, notion=notion)
     _, history = fit(design, objective, tol=1e-5, l2=1e-4)
     assert history[-1]["grad_norm"] <= 1e-5
@@ -62,8 +63,10 @@ def test_without_terms_or_lambda_it_is_plain_sgd(classes: int, batch: int, bare:
 
 @pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds", "equal_opportunity"])
 @pytest.mark.parametrize(("lam", "batch"), [(0.1, 1), (5.0, 4), (20.0, 64)])
-def test_adult_by_sgda_untuned_is_within_one_percent(adult_home: Path, notion: str, lam: float, batch: int) -> None:
-    X, y, s = adult(adult_home)
+def test_adult_by_sgda_untuned_is_within_one_percent(
+    adult_numbers: Dataset, notion: str, lam: float, batch: int
+) -> None:
+    X, y, s = coded(adult_numbers)
     design, objective = problem(X, y, s, lam=lam, notion=notion)
     _, exact = fit(design, objective, tol=1e-5, l2=1e-4)
     _, history = run(design, objective, l2=1e-4, batch=batch, epochs=30)

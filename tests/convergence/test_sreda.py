@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from fermi.datasets import Dataset
 from fermi.fitting.objective import FairObjective, Term
 from fermi.inputs.cells import Cells
-from tests.linear.samples import adult, problem, rows
+from tests.linear.samples import coded, problem, rows
 from tests.linear.sreda_samples import NOTIONS, optimum, run
+
+pytestmark = pytest.mark.slow
 
 
 def two_terms(objective: FairObjective, s: Any) -> FairObjective:
@@ -49,8 +51,8 @@ def test_it_lands_there_for_any_lambda(classes: int, lam: float) -> None:
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
-def test_adult_untuned_is_within_one_percent(adult_home: Path, notion: str) -> None:
-    X, y, s = adult(adult_home)
+def test_adult_untuned_is_within_one_percent(adult_numbers: Dataset, notion: str) -> None:
+    X, y, s = coded(adult_numbers)
     for lam, passes in ((5.0, 20), (200.0, 30)):
         design, objective = problem(X, y, s, lam=lam, notion=notion)
         _, history = run(design, objective, l2=1e-4, epochs=passes)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import fermi
+from fermi.datasets import Dataset
 from fermi.fitting.contract import Record
 from fermi.fitting.objective import FairObjective, Term
 from fermi.inputs.cells import Cells
@@ -47,10 +47,9 @@ def fit(design: Design, objective: FairObjective, tol: float = 1e-6, l2: float =
     return found.theta, history
 
 
-def adult(home: Path) -> tuple[Any, Any, Any]:
-    data = fermi.datasets.load("adult", data_home=home)
-    y = (data.y_train == ">50K").to_numpy().astype(np.int64)
-    return data.numeric().X_train.to_numpy(), y, fermi.GroupEncoder().fit_transform(data.s_train)
+def coded(adult: Dataset) -> tuple[Any, Any, Any]:
+    y = (adult.y_train == ">50K").to_numpy().astype(np.int64)
+    return adult.X_train.to_numpy(), y, fermi.GroupEncoder().fit_transform(adult.s_train)
 
 
 def constant(eta: float, eta_w: float) -> Steps:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -246,29 +245,3 @@ def test_moments_of_parts_are_those_of_the_whole(matrix: Any) -> None:
     assert found.centre == pytest.approx(whole.centre)
     assert found.scale == pytest.approx(whole.scale)
     assert found.mean_square == pytest.approx(whole.mean_square)
-
-
-def test_adult_in_one_pass(adult_home: Path) -> None:
-    data = fermi.datasets.load("adult", data_home=adult_home).numeric()
-    order = np.random.default_rng(0).permutation(len(data.y_train))
-    model = FermiClassifier(lam=1.0)
-    for part in np.array_split(order, 20):
-        model.partial_fit(data.X_train.iloc[part], data.y_train.iloc[part], sensitive_features=data.s_train.iloc[part])
-    exact = FermiClassifier(lam=1.0).fit(data.X_train, data.y_train, sensitive_features=data.s_train)
-    assert model.score(data.X_test, data.y_test) > exact.score(data.X_test, data.y_test) - 0.005
-    gaps = [fermi.parity_difference(m.predict(data.X_test), data.s_test) for m in (model, exact)]
-    assert gaps[0] == pytest.approx(gaps[1], abs=0.04)
-
-
-@pytest.mark.parametrize(("lam", "most"), [(1.0, 0.03), (5.0, 0.05), (20.0, 0.12)])
-def test_one_pass_over_adult_ends_near_the_optimum(adult_home: Path, lam: float, most: float) -> None:
-    """The numbers of docs/training.md."""
-    data = fermi.datasets.load("adult", data_home=adult_home).numeric()
-    model = FermiClassifier(lam=lam)
-    for part in np.array_split(np.random.default_rng(0).permutation(len(data.y_train)), 20):
-        model.partial_fit(data.X_train.iloc[part], data.y_train.iloc[part], sensitive_features=data.s_train.iloc[part])
-    F, y = model.predict_proba(data.X_train), (data.y_train == model.classes_[1]).to_numpy().astype(int)
-    loss = -np.log(F[np.arange(len(y)), y]).mean()
-    objective = loss + lam * fermi.ermi(F, data.s_train) + 0.5 * model.l2 * (model.coef_**2).sum()
-    exact = FermiClassifier(lam=lam).fit(data.X_train, data.y_train, sensitive_features=data.s_train)
-    assert 0.0 < objective / exact.history_[-1]["objective"] - 1.0 <= most

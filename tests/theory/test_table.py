@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 import fermi
 from fermi import FermiClassifier, theory
+from fermi.datasets import Dataset
 from fermi.fitting.objective import FairObjective
 from fermi.formulas import theory as formula
 from fermi.linear.design import Design
@@ -112,9 +113,9 @@ IN_DOCS = {
 }  # fmt: skip
 
 
-def test_adult(adult_home: Path) -> None:
+def test_adult(adult_numbers: Dataset) -> None:
     """The numbers of docs/theory.md."""
-    d = fermi.datasets.load("adult", data_home=adult_home).numeric()
+    d = adult_numbers
     t = theory.constants(d.X_train, d.y_train, sensitive_features=d.s_train, lam=1.0)
     assert t.corrected.p_y_min == pytest.approx(0.2358, abs=1e-3)  # of the fair model; the plain one has 0.2409
     assert (t.published.radius, t.corrected.radius) == pytest.approx((14.7, 2.91), rel=0.01)
@@ -130,9 +131,9 @@ def test_adult(adult_home: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:sgda has not settled")  # with constant steps W keeps its noise
-def test_what_the_theory_means_for_adult(adult_home: Path) -> None:
+def test_what_the_theory_means_for_adult(adult_numbers: Dataset) -> None:
     """The numbers that docs/theory.md has outside its table."""
-    d = fermi.datasets.load("adult", data_home=adult_home).numeric()
+    d = adult_numbers
     rows: dict[str, Any] = {"X": d.X_train, "y": d.y_train, "sensitive_features": d.s_train}
     t = theory.constants(**rows, lam=1.0).corrected
     assert t.floor == pytest.approx(2200, rel=0.01)

@@ -1,10 +1,9 @@
-"""`FermiNet`: the linear module is the linear model, options do what they say, mistakes get one sentence."""
+"""`FermiNet`: rows of any kind, interrupted fits, options do what they say, mistakes get one sentence."""
 
 from __future__ import annotations
 
 import functools
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +20,9 @@ from torch import nn
 import fermi
 from fermi.torch import FermiNet, models
 from fermi.torch.feed import Feed
+from tests.torch.samples import table
 
-
-def table(n: int = 1500, m: int = 3, k: int = 3, seed: int = 0) -> tuple[Any, Any, Any]:
-    rng = np.random.default_rng(seed)
-    s = rng.integers(0, k, n)
-    X = rng.standard_normal((n, 5)) + 0.8 * np.eye(k, 5)[s]
-    y = (X @ rng.standard_normal((5, m)) + rng.gumbel(size=(n, m))).argmax(axis=1)
-    return X, np.array(["one", "two", "three"])[y], np.array(["a", "b", "c"])[s]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Steps this small would only wait for a second one."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 # A few steps on a few rows do not settle, and say so.
@@ -48,34 +33,6 @@ def fitted(**options: Any) -> FermiNet:
     X, y, s = table()
     net = FermiNet(**{"module": models.logistic, "max_epochs": 3, "random_state": 0, "lr": 0.02, **options})
     return net.fit(X, y, sensitive_features=s)
-
-
-@pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds", fermi.EqualOpportunity({"two", "one"})])
-def test_a_linear_module_reaches_the_objective_of_the_linear_model(notion: Any) -> None:
-    X, y, s = table()
-    weight = np.random.default_rng(1).integers(1, 4, len(y))
-    s = np.where(np.arange(len(s)) % 7 == 0, None, s)
-    options = {"sensitive_features": {"s": s, "t": y == "one"}, "sample_weight": weight}
-    for attributes in ("intersection", "each"):
-        exact = fermi.FermiClassifier(notion, 2.0, attributes=attributes, l2=0.0, class_weight={"two": 2.0})
-        net = FermiNet(models.logistic, notion, 2.0, attributes=attributes, class_weight={"two": 2.0}, lr=0.01)
-        net.set_params(max_epochs=60, random_state=0)
-        best = exact.fit(X, y, **options).history_[-1]
-        last = net.fit(X, y, **options).history_[-1]
-        assert last["objective"] == pytest.approx(best["objective"], rel=0.01)
-        assert 0 <= last["dual_gap"] < 0.01 * best["objective"]
-        assert net.groups_ == exact.groups_
-        assert net.dual_.shape == exact.dual_.shape
-        assert net.predict_proba(X) == pytest.approx(exact.predict_proba(X), abs=0.1)
-
-
-def test_a_linear_module_on_adult(adult_home: Path) -> None:
-    data = fermi.datasets.load("adult", data_home=adult_home).numeric()
-    X = StandardScaler().fit_transform(data.X_train)
-    exact = fermi.FermiClassifier(lam=5.0, l2=0.0, max_iter=3000).fit(X, data.y_train, sensitive_features=data.s_train)
-    net = FermiNet(models.logistic, lam=5.0, lr=5e-3, max_epochs=5, batch_size=128, random_state=0)
-    net.fit(X, data.y_train, sensitive_features=data.s_train)
-    assert net.history_[-1]["objective"] == pytest.approx(exact.history_[-1]["objective"], rel=0.01)
 
 
 @short

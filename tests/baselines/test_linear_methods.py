@@ -18,8 +18,9 @@ from sklearn.metrics import mutual_info_score
 import fermi
 from fermi import baselines
 from fermi.baselines.common.linear_models import L2, Penalty
-from fermi.baselines.common.protocol import Rows
+from fermi.baselines.common.protocol import Rows, geometric
 from fermi.baselines.feldman import learn_repair
+from fermi.baselines.fermi import LAM
 from fermi.baselines.jiang import transport, wasserstein
 from fermi.baselines.kamiran import relabelled
 from fermi.baselines.kamishima import mutual_information
@@ -76,6 +77,18 @@ def gradient_error(penalty: Penalty, logits: Floats, step: float) -> float:
 
 
 # naive
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_fermi_is_its_classifier_on_rows_that_are_coded_already(notion: str) -> None:
+    X, y, s = draw(m=3)
+    names = np.array(["a", "b", "c"], dtype=object)[s]
+    names[::5] = None
+    model: Any = baselines.make("fermi", 0.5, notion, 0).fit(X, y, sensitive_features=names)
+    assert isinstance(model.model_.fairness.values, np.ndarray), "a list would be a Python object per row"
+    assert model.model_.fairness.values.dtype == np.int64
+    alone = fermi.FermiClassifier(notion, geometric(0.5, *LAM), random_state=0).fit(X, y, sensitive_features=names)
+    assert model.predict_proba(X) == pytest.approx(alone.predict_proba(X), abs=1e-12)
 
 
 def test_naive_is_a_mixture_with_the_majority() -> None:

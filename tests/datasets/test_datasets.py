@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 import fermi
 from fermi import FermiError, datasets
 from fermi.datasets import Dataset
-from fermi.datasets.common import files
+from fermi.datasets.common import downloads
 from fermi.datasets.common.downloads import RemoteFile, home
 from fermi.errors import DataError
 
@@ -103,7 +103,7 @@ def test_an_interrupted_download_leaves_nothing(
         out.write(response.read(10))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files, "_copy", interrupt)
+    monkeypatch.setattr(downloads, "_copy", interrupt)
     with pytest.raises(KeyboardInterrupt):
         remote(publisher).locate(tmp_path)
     assert list((tmp_path / "toy").iterdir()) == []

@@ -29,6 +29,7 @@ from sklearn.exceptions import ConvergenceWarning
 import fermi
 from fermi.errors import ConstantPredictionWarning
 from fermi.fitting.objective import FairObjective, Term
+from fermi.inputs.cells import Cells
 from fermi.linear.design import Design
 from fermi.notions import as_notion
 
@@ -72,8 +73,8 @@ class Judge:
     def __init__(self, rows: Rows, notion: str, lam: float, unfair: dict[Any, Floats] | None = None) -> None:
         n = len(rows.y)
         weight, conditions = np.full(n, 1.0 / n), as_notion(notion).conditions(rows.y, n)
-        term = Term.from_codes(
-            conditions.dense(), rows.s, (len(conditions.values_of), int(rows.s.max()) + 1), np.ones(n)
+        term = Term.of(
+            Cells.of(conditions.dense(), rows.s, (len(conditions.values_of), int(rows.s.max()) + 1), np.ones(n))
         )
         self.rows, self.notion, self.lam = rows, notion, lam
         self.design = Design.of(rows.X, weight, intercept=True, n_classes=2)

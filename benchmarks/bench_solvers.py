@@ -21,6 +21,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 import fermi
 from fermi import FermiClassifier
 from fermi.fitting.objective import FairObjective, Term
+from fermi.inputs.cells import Cells
 from fermi.linear.design import Design
 from fermi.linear.solvers._loop import Loop
 
@@ -63,7 +64,7 @@ def large(n: int = LARGE[0]) -> Rows:
 def problem(rows: Rows, groups: int = 2) -> tuple[Design, FairObjective]:
     n = len(rows.y)
     weight = np.full(n, 1.0 / n)
-    term = Term.from_codes(np.zeros(n, dtype=np.int64), rows.s, (1, groups), weight)
+    term = Term.of(Cells.of(np.zeros(n, dtype=np.int64), rows.s, (1, groups), weight))
     design = Design.of(rows.X, weight, intercept=True, n_classes=2)
     return design, FairObjective(rows.y, weight, (term,), 5.0)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+from tests.example_files import EXAMPLES, load
+
 LIGHTNING = (
     r"ignore:`isinstance\(treespec, LeafSpec\)` is deprecated:FutureWarning:lightning\.pytorch",
     "ignore:The 'train_dataloader' does not have many workers:UserWarning",  # where there are more than two cores
@@ -33,15 +32,6 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
-
-
-def load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize(("name", "package"), CASES)

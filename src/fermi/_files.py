@@ -15,7 +15,7 @@ from fermi.errors import DataError
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write to, which takes its place when all is written, and goes when something fails."""
+    """Give a path to write to beside `path`: it takes the place of `path` when all is written, and goes on failure."""
     if path.is_dir():
         raise DataError(f"{str(path)!r} is a folder, not the name of a file.")
     near = _nearest_folder(path)
@@ -33,7 +33,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: Path, names: Collection[str]) -> Iterator[Path]:
-    """A folder to write the files `names` to, which takes the place of `path` when all is written.
+    """Give a folder to write the files `names` to: it takes the place of `path` when all is written.
 
     What is replaced must be empty or hold these very files and nothing else: all of it was written like this before.
     """
@@ -63,7 +63,7 @@ def whole_folder(path: Path, names: Collection[str]) -> Iterator[Path]:
 
 
 def _nearest_folder(path: Path) -> Path:
-    """The folder that `path` is to stand in, or the nearest one above it that exists: it must take files."""
+    """The nearest folder above `path` that exists; refused if no file can be written there."""
     near = next((parent for parent in path.absolute().parents if parent.exists()), Path("/"))
     if not near.is_dir():
         raise DataError(f"{str(path)!r} cannot be made: {str(near)!r} is no folder.")
@@ -79,7 +79,7 @@ def _umask() -> int:
 
 
 def cache_folder() -> str:
-    """The folder of fermi, by the custom of the system; ``~`` stands for the user's home."""
+    """The folder in which fermi keeps downloads, by the custom of the system; ``~`` is the user's home."""
     if sys.platform == "win32":
         return f"{os.environ.get('LOCALAPPDATA', '~')}/fermi"
     if sys.platform == "darwin":

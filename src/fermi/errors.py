@@ -17,6 +17,10 @@ class MissingExtraError(FermiError, ImportError):
     """An optional package is needed and not installed."""
 
 
+class DivergedError(FermiError):
+    """Training ran away: the objective exploded or is no number any more. The message says what to make smaller."""
+
+
 class UnfairTrainingWarning(UserWarning):
     """A model is trained without its fairness term."""
 

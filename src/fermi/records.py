@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number and its interval.
+    """A number estimated from rows, with the ends of its interval.
 
     Where it cannot be estimated all three are NaN and `note` says why.
     """
@@ -31,7 +31,7 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class GroupRecord:
-    """One group: how many rows, how often each class is predicted, how often wrongly.
+    """The figures of one group: how many rows, how often each class is predicted, how often wrongly.
 
     `tpr` and `fpr` are by class, each against the rest; for two classes only the last is given, since the other follows
     from it. `confusion` is true class × predicted class, in weights; empty without true labels, or where it is
@@ -64,7 +64,7 @@ class MeasureRecord:
 
 @dataclass(frozen=True)
 class AuditRecord:
-    """One set of predictions, audited.
+    """The audit of one set of predictions.
 
     `corrected_ermi` is the plug-in ERMI of labels less its bias, and `p_value` that of labels being independent of the
     group, in the notion's sense; those of probabilities end in `_soft`.
@@ -87,13 +87,13 @@ class AuditRecord:
     p_value_soft: float | None = None
 
     def measure(self, name: str, *, soft: bool = False) -> Estimate:
-        """The estimate of one measure."""
+        """The estimate of one measure, by its name, of labels or of probabilities."""
         return next(m.estimate for m in self.measures if m.name == name and m.soft == soft)
 
 
 @dataclass(frozen=True)
 class PointRecord:
-    """One model: its strength of fairness, its audits by split (train, validation, test) and its training history."""
+    """One model of a report: its strength of fairness, its audits by split and its training history."""
 
     label: str
     lam: float
@@ -104,7 +104,7 @@ class PointRecord:
 
 @dataclass(frozen=True)
 class ReportRecord:
-    """All that a page shows: facts on data and training in their order, models, which one is chosen and why."""
+    """All that a report shows: facts on data and training in their order, models, which one is chosen and why."""
 
     title: str
     facts: dict[str, str]

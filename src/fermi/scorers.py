@@ -38,7 +38,7 @@ _NOT_HERE = ("parity_ratio", "lq_violation")  # the one is larger for what is fa
 
 @dataclass(frozen=True)
 class Scorer:
-    """Called by scikit-learn with a fitted classifier, rows, labels and groups.
+    """A scorer that scikit-learn calls with a fitted classifier, rows, labels and groups.
 
     Attributes
     ----------
@@ -61,7 +61,24 @@ class Scorer:
     def __call__(
         self, estimator: Any, X: Any, y_true: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> float:
-        """The score of a fitted classifier."""
+        """Score a fitted classifier on some rows.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted, with `predict`, and with `predict_proba` where probabilities are measured.
+        X, y_true : features and labels
+            The rows to score on.
+        sensitive_features : array, Series, DataFrame or dict of columns
+            The groups of these rows; scikit-learn passes them on where metadata routing is enabled.
+        sample_weight : (n,) numbers, optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            More is better.
+        """
         if sensitive_features is None:
             raise bad_argument(
                 "sensitive_features", "did not reach the scorer", "sklearn.set_config(enable_metadata_routing=True)"
@@ -81,7 +98,13 @@ class Scorer:
         return float(np.average(predicted == np.asarray(y_true), weights=sample_weight))
 
     def get_metadata_routing(self) -> Any:
-        """What scikit-learn is to hand over."""
+        """Tell scikit-learn to pass `sensitive_features` on to this scorer.
+
+        Returns
+        -------
+        MetadataRequest
+            What the scorer asks for.
+        """
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=self)
@@ -92,7 +115,23 @@ class Scorer:
 def violation(
     measure: str = "parity_difference", notion: str | Notion = "demographic_parity", *, soft: bool = False
 ) -> Scorer:
-    """Minus any measure of `fermi.measures`, of labels or of probabilities (`soft`)."""
+    """A scorer that gives any measure of `fermi.measures` a minus sign, so that more is better.
+
+    Parameters
+    ----------
+    measure : str
+        The name of the measure: any but `parity_ratio`, which is larger for what is fairer, and `lq_violation`, which
+        needs its q.
+    notion : str or Notion
+        What must be independent of the group.
+    soft : bool
+        Whether probabilities are measured, or labels.
+
+    Returns
+    -------
+    Scorer
+        For `scoring` of scikit-learn's searches and cross-validation.
+    """
     known = [name for name in MEASURES if name not in _NOT_HERE]
     if measure not in known:
         raise bad_argument("measure", f"is {measure!r}", f"one of {listed(known)}")
@@ -100,7 +139,21 @@ def violation(
 
 
 def accuracy_within(max_violation: float, notion: str | Notion = "demographic_parity") -> Scorer:
-    """The accuracy of models whose parity difference of labels is at most a bound; others score below all of them."""
+    """A scorer of accuracy among models whose parity difference of labels is within a bound; others score below them.
+
+    Parameters
+    ----------
+    max_violation : float
+        The bound, from 0 to 1. A model beyond it scores minus its parity difference, so that of models that all violate
+        the bound the fairest is best.
+    notion : str or Notion
+        What must be independent of the group.
+
+    Returns
+    -------
+    Scorer
+        For `scoring` of scikit-learn's searches and cross-validation.
+    """
     bound = number("max_violation", max_violation, "a number from 0 to 1", low=0.0, high=1.0)
     return Scorer("parity_difference", as_notion(notion), max_violation=bound)
 

@@ -1,63 +1,26 @@
-"""What each rival computes, against something independent: closed forms, brute force, optimisers, other libraries."""
+"""Rivals that train linear models by a penalty or constraint of their own, each against something independent."""
 
 from __future__ import annotations
 
-import warnings
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, check_grad, linprog, minimize
 from scipy.special import expit
 from scipy.stats import wasserstein_distance
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
 
-import fermi
-from fermi import baselines
+from fermi import FermiClassifier, baselines
 from fermi.baselines.common.linear_models import L2, Penalty
-from fermi.baselines.common.protocol import Rows, geometric
-from fermi.baselines.feldman import learn_repair
+from fermi.baselines.common.protocol import geometric
 from fermi.baselines.fermi import LAM
 from fermi.baselines.jiang import transport, wasserstein
-from fermi.baselines.kamiran import relabelled
 from fermi.baselines.kamishima import mutual_information
 from fermi.baselines.rezaei import saddle_point, tilts, truncated
 from fermi.baselines.zafar import covariances
-
-Floats = NDArray[np.float64]
-NOTIONS = ("demographic_parity", "equalized_odds", "equal_opportunity")
-
-
-def draw(n: int = 400, k: int = 3, m: int = 2, d: int = 4, seed: int = 0) -> tuple[Floats, Any, Any]:
-    """Features that tell the group, classes and groups."""
-    rng = np.random.default_rng(seed)
-    s = rng.choice(k, n, p=np.arange(1, k + 1) / (k * (k + 1) / 2))
-    X = rng.normal(size=(n, d)) + 0.8 * s[:, None] * np.linspace(1.0, -0.3, d)
-    y = np.digitize(X @ np.linspace(1.0, 0.2, d) + rng.logistic(size=n), np.linspace(0.5, 3.0, m - 1))
-    return X, y, s
-
-
-def coded(notion: str = "demographic_parity", **options: Any) -> Rows:
-    """The same as a method's `_fit` sees it."""
-    X, y, s = draw(**options)
-    return baselines.make("none", notion=notion)._read(X, y, s)
-
-
-def fit(name: str, strength: float, notion: str = "demographic_parity", **options: Any) -> tuple[Any, Any, Any, Any]:
-    X, y, s = draw(**options)
-    return baselines.make(name, strength, notion, 0).fit(X, y, sensitive_features=s), X, y, s
-
-
-def conditions(notion: str, y: Any) -> list[Any]:
-    """The rows of each condition."""
-    return {
-        "demographic_parity": [y >= 0],
-        "equalized_odds": [y == label for label in np.unique(y)],
-        "equal_opportunity": [y == y.max()],
-    }[notion]
+from tests.baselines.samples import NOTIONS, Floats, coded, conditions, draw, fit
 
 
 def scores_of(model: Any, X: Any) -> Floats:
@@ -76,9 +39,6 @@ def gradient_error(penalty: Penalty, logits: Floats, step: float) -> float:
     return float(check_grad(value, gradient, logits.ravel(), epsilon=step))
 
 
-# naive
-
-
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_fermi_is_its_classifier_on_rows_that_are_coded_already(notion: str) -> None:
     X, y, s = draw(m=3)
@@ -87,7 +47,7 @@ def test_fermi_is_its_classifier_on_rows_that_are_coded_already(notion: str) -> 
     model: Any = baselines.make("fermi", 0.5, notion, 0).fit(X, y, sensitive_features=names)
     assert isinstance(model.model_.fairness.values, np.ndarray), "a list would be a Python object per row"
     assert model.model_.fairness.values.dtype == np.int64
-    alone = fermi.FermiClassifier(notion, geometric(0.5, *LAM), random_state=0).fit(X, y, sensitive_features=names)
+    alone = FermiClassifier(notion, geometric(0.5, *LAM), random_state=0).fit(X, y, sensitive_features=names)
     assert model.predict_proba(X) == pytest.approx(alone.predict_proba(X), abs=1e-12)
 
 
@@ -100,9 +60,6 @@ def test_naive_is_a_mixture_with_the_majority() -> None:
     X = np.repeat(X, 50, axis=0)
     drawn = np.eye(3)[model.predict(X)].mean(axis=0)
     assert drawn == pytest.approx(expected.mean(axis=0), abs=4 * 0.5 / np.sqrt(len(X)))
-
-
-# zafar and donini
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
@@ -171,9 +128,6 @@ def test_donini_removes_its_share_and_ends_where_zafar_does(notion: str) -> None
     assert scores_of(full, X) == pytest.approx(scores_of(other, X), abs=5e-3)
 
 
-# kamishima
-
-
 @pytest.mark.parametrize("m", [2, 3])
 def test_kamishima_without_mitigation_is_logistic_regression(m: int) -> None:
     model, X, y, _ = fit("kamishima", 0.0, m=m)
@@ -201,9 +155,6 @@ def test_kamishima_gradient(notion: str) -> None:
     assert error < 1e-6 < 1e-3 < np.linalg.norm(penalty(flat.reshape(60, 3))[1])
 
 
-# jiang
-
-
 def test_jiang_distance_is_that_of_scipy() -> None:
     rng = np.random.default_rng(0)
     s = rng.choice(3, 150, p=[0.5, 0.3, 0.2])
@@ -229,173 +180,6 @@ def test_jiang_penalty_and_gradient(notion: str) -> None:
     assert penalty(logits)[0] == pytest.approx(expected)
     error = gradient_error(penalty, flat.reshape(80, 2), 1e-7)
     assert error < 1e-6 < 1e-3 < np.linalg.norm(penalty(logits)[1])
-
-
-# feldman
-
-
-def test_feldman_equalises_the_quantiles() -> None:
-    rng = np.random.default_rng(0)
-    groups = [rng.normal(size=50), rng.exponential(size=50), 3.0 + rng.normal(size=50)]
-    repaired = [x + np.interp(x, *repair) for x, repair in zip(groups, learn_repair(groups, 1.0), strict=True)]
-    median = np.median(np.sort(groups, axis=1), axis=0)
-    for x, before in zip(repaired, groups, strict=True):
-        assert np.sort(x) == pytest.approx(median)
-        assert (np.argsort(x) == np.argsort(before)).all()
-    half = [x + np.interp(x, *repair) for x, repair in zip(groups, learn_repair(groups, 0.5), strict=True)]
-    assert np.array(half) == pytest.approx(0.5 * (np.array(groups) + np.array(repaired)))
-
-
-def test_feldman_on_groups_of_other_sizes_and_on_indicators() -> None:
-    model, X, y, s = fit("feldman", 1.0)
-    repaired = model._repaired(X, s)
-    levels = np.linspace(0.05, 0.95, 10)
-    for column, before in zip(repaired.T, X.T, strict=True):
-        quantiles, old = (
-            np.array([np.quantile(x[s == group], levels) for group in range(3)]) for x in (column, before)
-        )
-        assert np.ptp(quantiles, axis=0).max() < 0.1
-        assert np.ptp(old, axis=0).max() > 0.3
-    indicator = np.random.default_rng(1).random(len(s)) < 0.2 + 0.2 * s
-    model = baselines.make("feldman", 1.0).fit(indicator[:, None].astype(float), y, sensitive_features=s)
-    values = model._repaired(indicator[:, None], s)[:, 0]
-    assert np.ptp([values[s == group].mean() for group in range(3)]) < 1e-12
-    assert values.std() > 0.2
-
-
-def test_feldman_leaves_rows_of_unknown_groups_alone() -> None:
-    model, X, _, _ = fit("feldman", 1.0)
-    unknown = np.full(len(X), np.nan)
-    assert model.predict_proba(X, unknown) == pytest.approx(model.model_.predict_proba(X))
-
-
-# kamiran
-
-
-@pytest.mark.parametrize("strength", [0.0, 0.3, 0.7, 1.0])
-def test_kamiran_keeps_its_promise(strength: float) -> None:
-    plain, *_ = fit("kamiran", 0.0, n=2000, k=2)
-    model, X, y, s = fit("kamiran", strength, n=2000, k=2)
-    gaps = [m.predict(X)[s == 1].mean() - m.predict(X)[s == 0].mean() for m in (plain, model)]
-    assert gaps[0] > 0.2
-    assert gaps[1] <= (1.0 - strength) * gaps[0] + 1e-12
-    assert gaps[1] >= (1.0 - strength) * gaps[0] - 0.1  # and no leaf more than it takes
-    assert np.mean(model.predict(X) == y) <= np.mean(plain.predict(X) == y)
-
-
-def discrimination(counts: Floats, labels: Any) -> float:
-    rates = (counts.sum(axis=1) * labels[:, None]).sum(axis=0) / counts.sum(axis=(0, 1))
-    return float(rates[1] - rates[0])
-
-
-def errors(counts: Floats, labels: Any) -> float:
-    return float(counts.sum(axis=2)[np.arange(len(labels)), 1 - labels].sum())
-
-
-def test_kamiran_against_all_subsets_of_leaves() -> None:
-    rng = np.random.default_rng(0)
-    matched = 0
-    for _ in range(40):
-        counts = rng.integers(1, 30, (7, 2, 2)).astype(float)
-        labels = counts.sum(axis=2).argmax(axis=1)
-        start = discrimination(counts, labels)
-        turned = relabelled(counts, labels, 0.6)
-        chosen = np.where(turned, 1 - labels, labels)
-        left = abs(discrimination(counts, chosen))
-        assert left <= abs(start)
-        if np.sign(start) * discrimination(counts, chosen) > 0.4 * abs(start) + 1e-9:
-            # Every leaf that is left would turn the discrimination round and make it larger.
-            for leaf in np.flatnonzero(~turned):
-                other = np.where(np.arange(7) == leaf, 1 - chosen, chosen)
-                assert abs(discrimination(counts, other)) >= left - 1e-12
-            continue
-        subsets = (np.where(np.array(subset), 1 - labels, labels) for subset in product([False, True], repeat=7))
-        fair = [
-            errors(counts, subset)
-            for subset in subsets
-            if np.sign(start) * discrimination(counts, subset) <= 0.4 * abs(start) + 1e-9
-        ]
-        # Filling a knapsack by price per weight is off by the last item at most.
-        prices = np.abs(counts.sum(axis=2) @ [1.0, -1.0])[turned]
-        assert errors(counts, chosen) <= min(fair) + prices.max(initial=0.0)
-        matched += errors(counts, chosen) == min(fair)
-    assert matched >= 15
-
-
-def test_kamiran_is_optimal_where_leaves_weigh_the_same() -> None:
-    margins = np.array([9.0, 2.0, 7.0, 4.0, 1.0, 6.0])
-    counts = np.zeros((7, 2, 2))  # six positive leaves of 10 more rows of group 1, one of group 0 alone
-    counts[:6, 1] = np.stack([20.0 + margins / 2, 30.0 + margins / 2], axis=1)
-    counts[:6, 0] = np.stack([20.0 - margins / 2, 30.0 - margins / 2], axis=1)
-    counts[6, 0, 0] = 60.0
-    labels = np.array([1, 1, 1, 1, 1, 1, 0])
-    assert np.flatnonzero(relabelled(counts, labels, 0.5)).tolist() == [1, 3, 4]  # the three cheapest
-
-
-# hardt and agarwal
-
-
-@pytest.mark.parametrize(
-    ("notion", "theirs"),
-    [
-        ("demographic_parity", "demographic_parity"),
-        ("equalized_odds", "equalized_odds"),
-        ("equal_opportunity", "true_positive_rate_parity"),
-        (fermi.EqualOpportunity(0), "false_positive_rate_parity"),
-    ],
-)
-def test_hardt_is_fairlearns(notion: Any, theirs: str) -> None:
-    from fairlearn.postprocessing import ThresholdOptimizer
-
-    X, y, s = draw(n=1500)
-    base = LogisticRegression(C=1.0 / (L2 * len(y)), max_iter=2000)
-    direct = ThresholdOptimizer(estimator=base, constraints=theirs, predict_method="predict_proba")
-    direct.fit(X, y, sensitive_features=s)
-    rate = np.mean([direct.predict(X, sensitive_features=s, random_state=seed) for seed in range(200)], axis=0)
-    model = baselines.make("hardt", 1.0, notion).fit(X, y, sensitive_features=s)
-    assert model.predict_proba(X, s)[:, 1] == pytest.approx(rate, abs=5 * 0.5 / np.sqrt(200))
-    half = baselines.make("hardt", 0.5, notion).fit(X, y, sensitive_features=s)
-    plain = base.fit(X, y).predict(X)
-    assert half.predict_proba(X, s)[:, 1] == pytest.approx(0.5 * plain + 0.5 * model.predict_proba(X, s)[:, 1])
-    assert np.abs(rate - plain).mean() > 0.01
-
-
-def test_hardt_refuses_a_group_of_one_class_and_knows_unknown_groups() -> None:
-    X, y, s = draw()
-    with pytest.raises(
-        fermi.FermiError, match="`sensitive_features` holds the group '1' with one class only; expected"
-    ):
-        baselines.make("hardt").fit(X, np.where(s == 1, 1, y), sensitive_features=s)
-    model = baselines.make("hardt", 1.0, random_state=0).fit(X, y, sensitive_features=s)
-    plain = model.model_.predict(X)
-    assert (model.predict(X, np.full(len(X), np.nan)) == plain).all()
-    assert (model.predict(X, s) != plain).any()
-
-
-@pytest.mark.parametrize("notion", NOTIONS)
-def test_agarwal_is_fairlearns(notion: str) -> None:
-    from fairlearn.metrics import MetricFrame, selection_rate
-    from fairlearn.reductions import DemographicParity, EqualizedOdds, ExponentiatedGradient, TruePositiveRateParity
-
-    X, y, s = draw(n=600)
-    base = LogisticRegression(C=1.0 / (L2 * len(y)), max_iter=2000)
-    plain = base.fit(X, y).predict(X)
-    distances = []
-    for rows in conditions(notion, y):
-        frame = MetricFrame(metrics=selection_rate, y_true=y[rows], y_pred=plain[rows], sensitive_features=s[rows])
-        distances.append(np.abs(frame.by_group - frame.overall).max())
-    moment = dict(zip(NOTIONS, (DemographicParity, EqualizedOdds, TruePositiveRateParity), strict=True))[notion]
-    direct = ExponentiatedGradient(base, moment(difference_bound=0.3 * max(distances)), max_iter=30)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        direct.fit(X, y, sensitive_features=s)
-    rate = np.mean([direct.predict(X, random_state=seed) for seed in range(200)], axis=0)
-    model = baselines.make("agarwal", 0.7, notion).fit(X, y, sensitive_features=s)
-    assert model.predict_proba(X)[:, 1] == pytest.approx(rate, abs=5 * 0.5 / np.sqrt(200))
-    assert np.abs(rate - plain).mean() > 0.01
-
-
-# rezaei
 
 
 @pytest.mark.parametrize("mirrored", [False, True])

@@ -17,7 +17,7 @@ import pytest
 from fermi import datasets, parity_difference
 from fermi.cli import main
 from fermi.cli.demo import applicants
-from tests.tables.test_tables import people
+from tests.tables.samples import people
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from fermi.fitting.lam_search import Choice, Violation, smallest, violation
 from fermi.fitting.problem import Attribute, Problem
-from fermi.fitting.smallest_lam import Choice, Violation, smallest, violation
 from fermi.inputs.folds import folds
 
 

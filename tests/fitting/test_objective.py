@@ -12,7 +12,9 @@ import fermi
 from fermi import Contingency
 from fermi.fitting.objective import FairObjective, Term
 from fermi.formulas.ermi import class_costs, tilt
+from fermi.inputs.cells import Cells
 from fermi.notions import as_notion
+from tests.min_max import saddle_value
 
 Floats = NDArray[np.float64]
 NOTIONS: list[Any] = ["demographic_parity", "equalized_odds", fermi.EqualOpportunity({1, 2}), "conditional"]
@@ -32,7 +34,7 @@ class Problem:
         self.Z = len(conditions.values_of)
         self.groups = [rng.integers(-1, GROUPS, N) for _ in range(terms)]
         self.logits: Floats = rng.standard_normal((N, CLASSES))
-        self.terms = tuple(Term.from_codes(self.z, s, (self.Z, GROUPS), self.weight) for s in self.groups)
+        self.terms = tuple(Term.of(Cells.of(self.z, s, (self.Z, GROUPS), self.weight)) for s in self.groups)
         self.duals = tuple(rng.standard_normal((self.Z, GROUPS, CLASSES)) for _ in range(terms))
         self.lam = 2.5
         self.objective = FairObjective(self.y, self.weight / self.weight.sum(), self.terms, self.lam)
@@ -71,8 +73,8 @@ def test_the_saddle_value_touches_the_objective_at_the_optimal_dual(notion: Any,
     p = Problem(notion, terms=terms)
     best = p.objective.optimal_duals(p.logits)
     top = p.objective.evaluate(p.logits).objective
-    assert p.objective.saddle_value(p.logits, best) == pytest.approx(top, abs=1e-12)
-    assert p.objective.saddle_value(p.logits, p.duals) < top
+    assert saddle_value(p.objective, p.logits, best) == pytest.approx(top, abs=1e-12)
+    assert saddle_value(p.objective, p.logits, p.duals) < top
     assert best[0] == pytest.approx(fermi.optimal_dual(p.contingency(0)), rel=1e-9)
 
 
@@ -87,7 +89,7 @@ def test_gradients_agree_with_finite_differences(notion: Any, terms: int) -> Non
         ahead, behind = p.logits + step * direction, p.logits - step * direction
         slope = (p.objective.evaluate(ahead).objective - p.objective.evaluate(behind).objective) / (2 * step)
         assert (full * direction).sum() == pytest.approx(slope, abs=1e-6)
-        slope = (p.objective.saddle_value(ahead, p.duals) - p.objective.saddle_value(behind, p.duals)) / (2 * step)
+        slope = (saddle_value(p.objective, ahead, p.duals) - saddle_value(p.objective, behind, p.duals)) / (2 * step)
         assert (saddle * direction).sum() == pytest.approx(slope, abs=1e-6)
 
 
@@ -133,11 +135,11 @@ def test_integer_weights_equal_repeated_rows() -> None:
     p = Problem("equalized_odds")
     counts = np.random.default_rng(2).integers(0, 4, N)
     weighted = FairObjective(
-        p.y, counts / counts.sum(), (Term.from_codes(p.z, p.groups[0], (p.Z, GROUPS), counts.astype(float)),), 1.5
+        p.y, counts / counts.sum(), (Term.of(Cells.of(p.z, p.groups[0], (p.Z, GROUPS), counts.astype(float))),), 1.5
     )
     rows = np.repeat(np.arange(N), counts)
     ones = np.ones(len(rows))
-    term = Term.from_codes(p.z[rows], p.groups[0][rows], (p.Z, GROUPS), ones)
+    term = Term.of(Cells.of(p.z[rows], p.groups[0][rows], (p.Z, GROUPS), ones))
     repeated = FairObjective(p.y[rows], ones / len(rows), (term,), 1.5)
     assert weighted.evaluate(p.logits) == pytest.approx(repeated.evaluate(p.logits[rows]), rel=1e-12)
 
@@ -159,4 +161,4 @@ def test_large_logits_do_not_overflow() -> None:
 
 def test_no_row_that_counts_is_refused() -> None:
     with pytest.raises(fermi.FermiError, match="`sensitive_features` is unknown wherever the notion looks"):
-        Term.from_codes(np.array([0, -1]), np.array([-1, 0]), (1, 1), np.ones(2))
+        Term.of(Cells.of(np.array([0, -1]), np.array([-1, 0]), (1, 1), np.ones(2)))

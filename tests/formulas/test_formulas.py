@@ -6,29 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-import torch
 from fermi.formulas import dependence
 from fermi.formulas.ermi import centred, dual_gradient, dual_value, ermi, optimal_dual
-from tests.strategies import tables
-
-Law = NDArray[np.float64]
-
-
-@st.composite
-def laws(draw: st.DrawFn, min_groups: int = 1, min_classes: int = 1) -> Law:
-    table: Law = draw(tables(conditions=1, min_groups=min_groups, min_classes=min_classes))[0]
-    law: Law = table / table.sum()
-    return law
-
-
-def inverse(x: Law) -> Law:
-    return np.divide(1.0, x, out=np.zeros_like(x), where=x > 0)
-
-
-def duals(P: Law, seed: int, scale: float = 1.0) -> Law:
-    return scale * np.random.default_rng(seed).standard_normal(P.shape)
+from tests.formulas.samples import Law, duals, inverse, laws
 
 
 @given(laws())
@@ -132,21 +113,3 @@ def test_the_published_bound_on_the_renyi_correlation_fails() -> None:
     P = np.array([[0.3, 0.2], [0.2, 0.3]])
     assert dependence.renyi_correlation(P) > ermi(P)
     assert dependence.renyi_correlation(P) ** 2 == pytest.approx(ermi(P))
-
-
-@given(laws())
-def test_tensors_go_through_the_same_formulas(P: Law) -> None:
-    tensor = torch.from_numpy(P)
-    assert float(ermi(tensor)) == pytest.approx(ermi(P), abs=1e-12)
-    assert optimal_dual(tensor).numpy() == pytest.approx(optimal_dual(P), rel=1e-12)
-    W = duals(P, 0)
-    assert float(dual_value(torch.from_numpy(W), tensor)) == pytest.approx(dual_value(W, P), abs=1e-12)
-    assert dual_gradient(torch.from_numpy(W), tensor).numpy() == pytest.approx(dual_gradient(W, P), abs=1e-12)
-
-
-def test_gradients_are_finite_where_a_group_or_class_is_empty() -> None:
-    P = torch.tensor([[0.2, 0.3, 0.0], [0.0, 0.0, 0.0], [0.4, 0.1, 0.0]], dtype=torch.float64, requires_grad=True)
-    W = torch.ones_like(P)
-    for result in (ermi(P), centred(P).sum(), optimal_dual(P).sum(), dual_value(W, P), dual_gradient(W, P).sum()):
-        (gradient,) = torch.autograd.grad(result, P)
-        assert torch.isfinite(gradient).all()

@@ -12,6 +12,7 @@ from fermi.measures import ermi, linf_violation, mutual_information, parity_diff
 from fermi.measures.contingency import Contingency
 from fermi.records import AuditRecord, CalibrationBin, Estimate, GroupRecord, MeasureRecord, PointRecord, ReportRecord
 
+HOSTILE = "<script>alert(1)</script>"
 SPLITS = {"train": 6000, "validation": 1500, "test": 1500}
 MEASURES = (parity_difference, parity_ratio, ermi, mutual_information, linf_violation)
 FACTS = {

@@ -20,20 +20,7 @@ from fermi.tables.encoder import TableEncoder
 from fermi.tables.formats import read_raw, read_table, write_table
 from fermi.tables.model_folder import ARRAYS, MARK, SavedModel
 from fermi.tables.task import Task, natural, prepare
-
-
-def people(n: int = 400, seed: int = 0) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    group = rng.choice(["a", "b", "c"], n, p=[0.5, 0.3, 0.2])
-    score = rng.normal(size=n) + (group == "a")
-    return pd.DataFrame(
-        {
-            "score": score,
-            "colour of hair": rng.choice(["brün", "red, dark", 'grey"'], n),
-            "group": group,
-            "hired": np.where(score + rng.normal(size=n) > 0.5, "yes", "no"),
-        }
-    )
+from tests.tables.samples import people
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".parquet", ".feather", ".jsonl"])

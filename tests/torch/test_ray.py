@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 import torch
-from tests.test_examples import load
+
+from tests.example_files import load
 
 ray = pytest.importorskip("ray")
 pytest.importorskip("ray.train.torch", exc_type=ImportError)

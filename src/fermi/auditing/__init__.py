@@ -1,4 +1,4 @@
-"""Predictions by group: rates, measures and calibration, with intervals."""
+"""Audits of predictions by group: rates, measures and calibration, with intervals."""
 
 from fermi.auditing._audit import audit as audit
 from fermi.auditing._audit import audits_by_column as audits_by_column

@@ -104,7 +104,24 @@ def audit(
 def audits_by_column(
     name: str, y_true: Any, y_pred: Any, sensitive_features: Any, attributes: str, **options: Any
 ) -> dict[str, AuditRecord]:
-    """One audit of the joint groups under this name, or for attributes="each" one per column, called "name: column"."""
+    """Audit the groups that several columns make together, or those of each column by itself.
+
+    Parameters
+    ----------
+    name : str
+        What the audit is called; with ``attributes="each"`` and several columns, "name: column".
+    y_true, y_pred, sensitive_features
+        As in `audit`.
+    attributes : "intersection" or "each"
+        One audit of the joint groups, or one per column.
+    **options
+        Other arguments of `audit`.
+
+    Returns
+    -------
+    dict of str to AuditRecord
+        The audits by what they are called.
+    """
     columns = read_columns(sensitive_features, ARGUMENT)
     each = attributes == "each" and len(columns) > 1
     groups = (
@@ -118,7 +135,7 @@ def _level(confidence: float) -> float:
 
 
 def _shown(counted: Tally, least: int) -> tuple[Tally, list[str]]:
-    """The sums without the groups to be withheld, and those groups' names."""
+    """Leave out the groups that are to be withheld: the sums without them, and their names."""
     kept = counted.rows.sum(axis=(0, 2)) >= least
     if kept.all():
         return counted, []
@@ -179,7 +196,7 @@ def _record(
 
 
 def _errors(shown: Tally, level: float) -> tuple[Estimate, float | None]:
-    """Of all rows but those withheld: labels, and labels drawn from the probabilities."""
+    """The error of labels, and of labels drawn from the probabilities, over all rows but those withheld."""
 
     def of_all(by_group: Floats, unknown: Floats) -> Floats:
         return shown.labelled(by_group.sum(axis=1) + unknown)

@@ -11,7 +11,7 @@ _LARGEST = 10**9 - 1  # rows that numpy's hypergeometric distribution can take
 
 
 def permutation_p_value(table: Floats, n_draws: int, seed: int) -> float | None:
-    """The share of tables with the same margins within every condition whose ERMI is at least that of this one.
+    """The share of tables with the margins of a given one, condition by condition, whose ERMI is at least its own.
 
     Permuting the labels of rows within a condition leaves both margins as they are and makes all tables with these
     margins as likely as under independence; they are drawn one group at a time, from a hypergeometric distribution,

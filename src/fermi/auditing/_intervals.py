@@ -39,7 +39,7 @@ _DENOISE = 2.0  # how many variances of a deviation are taken off its square
 
 
 class Intervals:
-    """The ends of all measures' intervals, in the order of `NAMES`, and what was drawn under independence.
+    """The ends of the intervals of all measures, in the order of `NAMES`, and the p-value of independence.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Intervals:
         self.low, self.high = np.minimum(low, high), np.maximum(low, high)
 
     def _direction(self) -> Floats:
-        """The deviations seen, and where there are none those of a table drawn under independence."""
+        """The deviations of rates that were seen or, without any, those of a table drawn under independence."""
         sums = self._sums
         n = sums.effective[..., None]
         seen: Floats = (sums.rates - sums.pooled) * (n > 0)
@@ -75,7 +75,7 @@ class Intervals:
         return seen * n / (n + _PRIOR)
 
     def _denoised(self) -> Floats:
-        """Each deviation less what noise adds to its square; 0 where that is all of it."""
+        """Every deviation of a rate less what noise adds to its square; 0 where noise is all of it."""
         sums, seen = self._sums, self._direction()
         p_s = sums.weight / nonzero(sums.weight.sum(axis=1, keepdims=True))
         noise = _DENOISE * sums.variance * (1.0 - p_s)[..., None]
@@ -88,7 +88,7 @@ class Intervals:
         return rates / np.where(total > 0, total, 1.0)
 
     def _draws(self, rates: Floats) -> Floats:
-        """The measures of tables drawn from these rates, measures × draws; the same chances for every law."""
+        """The measures of tables drawn from these rates, measures × draws; every law is drawn with the same chances."""
         rng = np.random.default_rng(self._seed)
         at_once = max(_AT_ONCE // rates.size, 1)
         sizes = [min(at_once, self._n_boot - done) for done in range(0, self._n_boot, at_once)]
@@ -100,13 +100,13 @@ class Intervals:
         return found
 
     def _at(self, direction: Floats, t: float) -> tuple[Floats, Floats]:
-        """The measures of the law at t, and the quantiles of tables drawn from it."""
+        """The measures of the law at t on the ray, and the quantiles of tables drawn from it."""
         law = self._law(direction, t)
         true = self._sign * measures(self._sums.weight[..., None] * law)
         return true, self._quantiles(self._sign[:, None] * self._draws(law))
 
     def _ends(self, direction: Floats) -> tuple[Floats, Floats]:
-        """Invert the test along one ray."""
+        """The ends of the intervals that inverting the test along one ray gives."""
         start = np.where(self._sign < 0, -1.0, 0.0)  # independence, without the rounding
         found = {0.0: (start, self._independent)}
         strength = measures(self._sums.weight[..., None] * self._law(direction, 1.0))[0]
@@ -137,7 +137,7 @@ class Intervals:
         )
 
     def _reach(self, low: Floats, high: Floats) -> None:
-        """Normal errors: of the signed measure on both sides, of others above, of the ratio in logarithms."""
+        """Widen intervals by normal errors: both ways for a signed measure, upwards for others, ratios in logs."""
         sums, z = self._sums, NormalDist().inv_cdf(1.0 - self._tail)
         error = z * self._errors(sums)
         low[_SIGNED] = max(self._seen[_SIGNED] - error[_SIGNED], -1.0)
@@ -155,7 +155,7 @@ class Intervals:
         high[_RATIO] = max(high[_RATIO], -ratio / factor)
 
     def _errors(self, sums: Sums) -> Floats:
-        """Standard errors from the gradient in every cell, which for a maximum is that of the place attaining it."""
+        """Standard errors of the measures, from their gradients in every cell (of a maximum, where it is attained)."""
         table = sums.table
         if table.size > _MOST_GRADIENTS:
             spread: Floats = self._draws(sums.rates).std(axis=1)
@@ -168,7 +168,7 @@ class Intervals:
 
 
 def _with_half(sums: Sums, per_row: Floats) -> Floats:
-    """The second moments with those of half a row more in every cell."""
+    """The second moments of a table to which half a row is added in every cell."""
     extra = 0.5 * per_row**2 * np.ones(sums.table.shape)
     if sums.squares.ndim == 3:
         return sums.squares + extra
@@ -176,7 +176,7 @@ def _with_half(sums: Sums, per_row: Floats) -> Floats:
 
 
 def _least(true: Floats, high: Floats, seen: float) -> float:
-    """The measure at the smallest t from where on drawn values reach up to the value seen."""
+    """The value of a measure at the smallest t from where on drawn values reach up to the value seen."""
     reached = np.maximum.accumulate(high)
     if reached[0] >= seen:
         return float(true[0])
@@ -188,7 +188,7 @@ def _least(true: Floats, high: Floats, seen: float) -> float:
 
 
 def _largest(true: Floats, low: Floats, seen: float) -> float:
-    """The measure at the largest t up to where drawn values reach down to the value seen."""
+    """The value of a measure at the largest t up to where drawn values reach down to the value seen."""
     reached = np.minimum.accumulate(low[::-1])[::-1]
     if reached[-1] <= seen:
         return float(true.max())

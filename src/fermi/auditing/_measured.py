@@ -32,7 +32,7 @@ _ONE_GROUP = "no two groups with rows"
 
 @dataclass(frozen=True)
 class Measured:
-    """The measures of labels or of probabilities, ERMI less its bias, and a p-value of independence by simulation."""
+    """The measures of one table with their intervals, ERMI less its bias, and a p-value of independence."""
 
     records: tuple[MeasureRecord, ...]
     corrected: Estimate
@@ -40,7 +40,7 @@ class Measured:
 
 
 def measured(sums: Sums, shown: Tally, confidence: float, n_boot: int, seed: int) -> Measured:
-    """Measure one table."""
+    """Measure one table: every measure with its interval, ERMI less its bias, and a p-value."""
     contingency = Contingency(
         sums.table, shown.conditions, shown.groups, shown.classes, 0.0, shown.title, sums.soft, shown.columns
     )
@@ -66,13 +66,13 @@ def measured(sums: Sums, shown: Tally, confidence: float, n_boot: int, seed: int
 
 
 def value_of(name: str, contingency: Contingency) -> float:
-    """A measure by the name that a record has for it."""
+    """The value of a measure for a table, by the name that records have for it."""
     plain, _, q = name.removesuffix(")").partition("(q=")
     return float(MEASURES[plain](contingency, **({"q": float(q)} if q else {})))
 
 
 def _nothing_to_compare(sums: Sums) -> str:
-    """Why there is no interval, if there is none."""
+    """Say why a table allows no intervals; empty where it does."""
     several = (sums.weight > 0).sum(axis=1) > 1
     if not several.any():
         return f"{_ONE_GROUP}: nothing to compare"

@@ -19,7 +19,10 @@ from fermi.formulas.stacked import ermi_bias
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """A table, conditions × groups × classes, and Σ w² x² of its cells, or Σ w² x xᵀ of the classes of each group."""
+    """A table of weights, conditions × groups × classes, with the second moments of its cells.
+
+    `squares` holds Σ w² x² of every cell, or Σ w² x xᵀ over the classes of every group.
+    """
 
     table: Floats
     squares: Floats
@@ -27,32 +30,32 @@ class Sums:
 
     @cached_property
     def weight(self) -> Floats:
-        """Of every group under every condition."""
+        """The weight of every group under every condition."""
         total: Floats = self.table.sum(axis=2)
         return total
 
     @cached_property
     def effective(self) -> Floats:
-        """(Σw)²/Σw² of every group under every condition: as many rows of equal weight would be as precise."""
+        """The effective number of rows, (Σw)²/Σw², of every group under every condition."""
         squares = self.squares.sum(axis=(2, 3)) if self.squares.ndim == 4 else self.squares.sum(axis=2)
         rows: Floats = self.weight**2 / nonzero(squares)
         return rows
 
     @cached_property
     def rates(self) -> Floats:
-        """p(ŷ|s, z), 0 where there is no row."""
+        """The rates p(ŷ|s, z) of the table, 0 where there is no row."""
         found: Floats = self.table / nonzero(self.weight)[..., None]
         return found
 
     @cached_property
     def pooled(self) -> Floats:
-        """p(ŷ|z) for every group."""
+        """The rates p(ŷ|z) of all groups together, repeated for every group."""
         total = self.table.sum(axis=1, keepdims=True)
         return np.broadcast_to(total / nonzero(total.sum(axis=2, keepdims=True)), self.table.shape)
 
     @cached_property
     def variance(self) -> Floats:
-        """Of every rate, estimated without bias for rows of equal weight."""
+        """The variance of every rate, estimated without bias for rows of equal weight."""
         if self.squares.ndim == 4:
             own, cross = np.einsum("zsyy->zsy", self.squares), self.squares.sum(axis=3)
         else:
@@ -64,11 +67,11 @@ class Sums:
         return found
 
     def ermi_bias(self) -> float:
-        """How much too large the plug-in ERMI is on average."""
+        """How much too large the plug-in ERMI of the table is on average."""
         return ermi_bias(self.weight, self.pooled, self.variance)
 
     def spread(self, gradient: Floats) -> Floats:
-        """The standard deviation of something with this gradient in the cells, one per entry of the last axis."""
+        """The standard deviation of a quantity with this gradient in the cells, one per entry of the last axis."""
         if self.squares.ndim == 4:
             variance: Floats = np.einsum("zsyg,zsyh,zshg->g", gradient, self.squares, gradient, optimize=True)
         else:
@@ -76,7 +79,7 @@ class Sums:
         return np.sqrt(np.maximum(variance, 0.0))
 
     def draw(self, rates: Floats, size: int, rng: np.random.Generator) -> Floats:
-        """Tables as they would come out if the rates were these."""
+        """Draw tables as they would come out if the rates were these."""
         mean = self.weight[..., None] * rates
         if not self.soft:
             return rng.poisson(mean / self._unit, (size, *mean.shape)) * self._unit
@@ -89,14 +92,14 @@ class Sums:
 
     @cached_property
     def _unit(self) -> Floats:
-        """Σw²/Σw of each cell, of its group where it is empty."""
+        """The mean weight of a row, Σw²/Σw, of each cell, or of its group where the cell is empty."""
         by_group = self.weight / nonzero(self.effective)
         filled = np.where(self.table > 0, self.squares / nonzero(self.table), by_group[..., None])
         return np.where(filled > 0, filled, 1.0)
 
     @cached_property
     def _root(self) -> Floats:
-        """A square root of the second moments."""
+        """A square root of the second moments, to draw normal sums with."""
         if self.squares.ndim == 3:
             return np.sqrt(self.squares)
         values, vectors = np.linalg.eigh(self.squares)

@@ -19,7 +19,7 @@ SMALL = 30
 
 
 def wilson(hits: Floats, totals: Floats, confidence: float, missing: str = "no rows") -> Estimate:
-    """A rate with Wilson's interval, from Σw and Σw² of the rows that hit and of all.
+    """Estimate a rate with Wilson's interval, from Σw and Σw² of the rows that hit and of all rows.
 
     The interval is that of as many rows of equal weight as have the rate's variance, Σ w²(x − p)²/(Σw)²: (Σw)²/Σw² if
     weights have nothing to do with hits, and where the rate is 0 or 1.
@@ -41,7 +41,7 @@ def wilson(hits: Floats, totals: Floats, confidence: float, missing: str = "no r
 
 
 def withheld(group: str, classes: tuple[str, ...], least: int, *, labels: bool, soft: bool) -> GroupRecord:
-    """A group of which only the name is told."""
+    """The record of a group whose figures are withheld: only its name is told."""
     none = Estimate(math.nan, note="withheld")
     asked = dict.fromkeys(_told(classes), none) if labels else {}
     return GroupRecord(
@@ -51,18 +51,18 @@ def withheld(group: str, classes: tuple[str, ...], least: int, *, labels: bool, 
 
 
 def _told(classes: tuple[str, ...]) -> tuple[str, ...]:
-    """The classes whose true and false positive rates are told: of two the last, as the other follows from it."""
+    """The classes whose true and false positive rates are told: of two only the last, from which the other follows."""
     return classes[1:] if len(classes) == 2 else classes
 
 
 def words(classes: tuple[object, ...]) -> tuple[str, ...]:
-    """The classes as text, kept apart where two read the same, as 1 and "1" do."""
+    """Classes as text, kept apart where two read the same, as 1 and "1" do."""
     plain = [word_of(label) for label in classes]
     return tuple(word if plain.count(word) == 1 else repr(label) for word, label in zip(plain, classes, strict=True))
 
 
 def group_records(tally: Tally, confidence: float) -> tuple[GroupRecord, ...]:
-    """Every group's rates."""
+    """The record of every group, with its rates and their intervals."""
     labelled = None
     if tally.label_of is not None:
         labelled = np.stack([tally.labelled(part) for part in (tally.rows, tally.hard, tally.hard_squares)])
@@ -98,14 +98,14 @@ def _group(tally: Tally, s: int, labelled: Floats | None, confidence: float) -> 
 
 
 def _few(counts: Floats, classes: tuple[str, ...], rows: float) -> list[str]:
-    """Which true classes have no row, or few, in a group."""
+    """Say which true classes have no row, or few, in a group."""
     notes = [f"no row is {c}" for c, n in zip(classes, counts, strict=True) if n == 0]
     few = [f"{n:.0f} {c}" for c, n in zip(classes, counts, strict=True) if 0 < n < SMALL <= rows]
     return notes + ([f"few rows of a true class: {', '.join(few)}"] if few else [])
 
 
 def _soft_rates(tally: Tally, s: int, classes: tuple[str, ...], confidence: float) -> dict[str, Estimate]:
-    """Mean probabilities, with normal intervals from their variance."""
+    """The mean probabilities of a group, with normal intervals from their variance."""
     assert tally.soft is not None
     assert tally.soft_squares is not None
     sums = Sums(tally.soft[:, s].sum(axis=0)[None, None], tally.soft_squares[:, s].sum(axis=0)[None, None], soft=True)
@@ -117,7 +117,7 @@ def _soft_rates(tally: Tally, s: int, classes: tuple[str, ...], confidence: floa
 
 
 def _calibration(bins: Floats, classes: tuple[str, ...], confidence: float) -> tuple[CalibrationBin, ...]:
-    """The bins that hold rows: ten of equal width, the same for all groups, so that groups can be compared."""
+    """The calibration bins that hold rows: ten of equal width, the same for all groups, to be compared."""
     return tuple(
         CalibrationBin(c, float(cell[0]), float(cell[2] / cell[1]), wilson(cell[[3, 5]], cell[[1, 4]], confidence))
         for c, of_class in zip(_told(classes), bins, strict=True)
@@ -127,5 +127,5 @@ def _calibration(bins: Floats, classes: tuple[str, ...], confidence: float) -> t
 
 
 def _calibration_error(bins: Floats) -> float:
-    """The mean over rows, and over classes where there are more than two, of |observed − predicted| in a row's bin."""
+    """The calibration error: the mean over rows and classes of |observed − predicted| in the bin of a row."""
     return float(np.abs(bins[..., 2] - bins[..., 3]).sum() / bins[..., 1].sum())

@@ -19,7 +19,7 @@ _MOST_ROWS = 60  # of a notebook's table
 
 
 class Audit:
-    """What `fermi.audit` found.
+    """What an audit found: figures by group, measures of violation, and a page that shows them. Made by `fermi.audit`.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Audit:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row per group."""
+        """The figures of every group, one row each."""
         import pandas as pd
 
         rows = [_flat(group) for group in self.record.groups]
@@ -58,7 +58,7 @@ class Audit:
 
     @cached_property
     def measures(self) -> pd.DataFrame:
-        """One row per measure."""
+        """The measures of violation, one row each."""
         import pandas as pd
 
         hard = {m.name: m.estimate.value for m in self._all_measures() if not m.soft}
@@ -84,7 +84,18 @@ class Audit:
         return sorted(found, key=lambda m: m.soft)
 
     def to_html(self, path: str | PathLike[str]) -> Path:
-        """Write a page that needs no network."""
+        """Write the audit as a page, one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : path
+            The file. It appears whole or not at all.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
         from fermi.report import write
 
         record = self.record
@@ -102,7 +113,7 @@ class Audit:
         return as_text(self.record)
 
     def _repr_html_(self) -> str:
-        """For notebooks: the two tables; pandas escapes the names in them."""
+        """The two tables as HTML, for notebooks; pandas escapes the names in them."""
         shown = self.measures.drop(columns="note") if not self.measures["note"].any() else self.measures
         return self.frame.to_html(float_format="{:.3f}".format, max_rows=_MOST_ROWS) + shown.to_html(
             index=False, float_format="{:.3g}".format
@@ -110,7 +121,7 @@ class Audit:
 
 
 def _flat(group: GroupRecord) -> dict[str, Any]:
-    """One row of the frame."""
+    """The figures of one group as one row of the frame."""
     row: dict[str, Any] = {"rows": group.rows}
     named = [
         *((f"rate_{c}", found) for c, found in group.rates.items()),

@@ -14,9 +14,9 @@ from fermi.compiled.kernels import pair_codes
 from fermi.compiled.parallel import chunks, over_parts
 from fermi.errors import bad_argument, listed
 from fermi.fitting.scores import most_probable
+from fermi.inputs.cells import count, count_bins, count_products, n_cells
 from fermi.inputs.codes import Codes
 from fermi.inputs.columns import as_frame, check_rows, read_column, read_columns
-from fermi.inputs.counting import count, count_bins, count_products, n_cells
 from fermi.inputs.encode import encode, same_kind, sort_key
 from fermi.inputs.groups import ARGUMENT, arrange, group_codes, positions
 from fermi.inputs.predictions import Prediction, read_prediction, read_weight
@@ -28,7 +28,7 @@ _MOST_PRODUCTS = 1 << 22  # entries of a table of second moments
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Sums over rows. The first axis is the stratum: the true label, together with the notion's own column if any.
+    """Sums over rows by stratum, group and class; a stratum is the true label with the notion's own column, if any.
 
     Tables are strata × groups × classes; `condition_of` and `label_of` say which condition of the notion (-1: outside)
     and which true label each stratum is. Under `squares` are the sums of squared weights, for probabilities those of
@@ -53,14 +53,14 @@ class Tally:
     weighted: bool = False
 
     def conditioned(self, table: Floats) -> Floats:
-        """A table by the notion's conditions instead of by strata."""
+        """Sum a table over strata, to one row per condition of the notion."""
         out = np.zeros((len(self.conditions), *table.shape[1:]))
         inside = self.condition_of >= 0
         np.add.at(out, self.condition_of[inside], table[inside])
         return out
 
     def labelled(self, table: Floats) -> Floats:
-        """A table by the true label, one row per class."""
+        """Sum a table over strata, to one row per true class."""
         assert self.label_of is not None
         out = np.zeros((len(self.classes), *table.shape[1:]))
         np.add.at(out, self.label_of, table)
@@ -75,7 +75,7 @@ def tally(
     classes: Sequence[Any] | None,
     sample_weight: ArrayLike | None,
 ) -> Tally:
-    """Read and count."""
+    """Read the arguments of an audit and count the rows."""
     prediction = read_prediction(y_pred, classes)
     columns = read_columns(sensitive_features, ARGUMENT)
     weight = _read_weight(sample_weight)
@@ -106,7 +106,7 @@ def tally(
 
 
 def _read_weight(sample_weight: Any) -> Floats | None:
-    """Weights whose squares can be added as well: intervals need them."""
+    """Read weights, and refuse those whose squares cannot be added, as intervals need."""
     weight = read_weight(sample_weight)
     if weight is not None and len(weight) and not (weight[weight > 0].min() > 1e-100 and weight.max() < 1e100):
         raise bad_argument("sample_weight", "holds weights beyond 1e-100 to 1e100", "weights that can be squared")
@@ -123,7 +123,7 @@ def _read_target(y_true: Any, n: int) -> Codes:
 
 
 def _classes(prediction: Prediction, target: Codes | None) -> tuple[Any, ...]:
-    """The classes of predictions and labels alike, in order."""
+    """The classes that predictions and labels share, in order."""
     labels = () if target is None else tuple(target.values_of)
     declared = prediction.declared or prediction.names
     if isinstance(prediction.source, Codes):
@@ -147,7 +147,7 @@ def _classes(prediction: Prediction, target: Codes | None) -> tuple[Any, ...]:
 
 
 def _paired(z: Codes, target: Codes) -> Codes:
-    """One code for each pair of condition, the first being "outside", and label."""
+    """Code the pairs of condition and label; the first condition is "outside"."""
     width = len(target.values_of)
     numbers = np.empty(len(z), dtype=np.int64)
     for rows in chunks(slice(0, len(z))):
@@ -194,11 +194,11 @@ class _Counting:
         )  # fmt: skip
 
     def sums(self, prediction: Prediction, weight: Floats | None) -> Floats:
-        """Strata × groups, the first unknown, × what the prediction shows."""
+        """Count rows by stratum, group (the first is unknown) and what the prediction shows."""
         return count(self.strata, self.groups, prediction, weight)[1:]
 
     def by_class(self, labels: Prediction, weight: Floats | None) -> Floats:
-        """The same of labels, × classes."""
+        """Count rows by stratum, group (the first is unknown) and predicted class."""
         table = self.sums(labels, weight)
         assert isinstance(labels.source, Codes)
         out = np.zeros((*table.shape[:2], len(self.classes)))
@@ -208,20 +208,20 @@ class _Counting:
         return out
 
     def products(self, soft: Prediction, square: Floats | None) -> Floats:
-        """Second moments of the probabilities, or where they would be too many the larger ones of drawn labels."""
+        """Second moments of the probabilities or, where they would be too many, the larger ones of drawn labels."""
         assert isinstance(soft.source, np.ndarray)
         if n_cells(self.strata, self.groups, soft) * soft.width > _MOST_PRODUCTS:
             return self.sums(soft, square)
         return count_products(self.strata, self.groups, soft.source, square)[1:]
 
     def bins(self, F: Any, target: Codes, class_of: Ints) -> Floats:
-        """Calibration sums, the first group unknown."""
+        """Sums for the calibration bins of every group, the first of which is unknown."""
         return count_bins(self.groups, F, target, class_of, self.weight, N_BINS)
 
 
 @dataclass(frozen=True, eq=False)
 class _GroupOrder:
-    """From the codes of groups to their labels in order: which occur, where each goes, how many there are."""
+    """How the codes of groups become their labels in order: which occur, where each goes, how many there are."""
 
     occurs: Ints
     places: NDArray[np.intp]
@@ -248,7 +248,7 @@ def _most_probable(F: Any, classes: tuple[Any, ...]) -> Codes:
 def _conditions(
     notion: Notion, target: Codes, z: Codes | None, classes: tuple[Any, ...]
 ) -> tuple[tuple[Any, ...], Ints]:
-    """The notion's conditions, and the one of each stratum."""
+    """The conditions of a notion, and the condition of each stratum."""
     n_labels = len(target.values_of)
     if z is not None:
         return tuple(z.values_of), np.repeat(np.arange(-1, len(z.values_of)), n_labels)

@@ -15,7 +15,7 @@ _NAME = 24
 
 
 def as_text(record: AuditRecord) -> str:
-    """Groups, then measures, then what to know about them, no wider than the terminal."""
+    """An audit as text: groups, then measures, then what to know about them, no wider than the terminal."""
     width = max(min(shutil.get_terminal_size((80, 24)).columns, 120), 40)
     closing = [line for sentence in _closing(record) for line in textwrap.wrap(sentence, width)]
     return "\n".join(
@@ -31,7 +31,7 @@ def _head(record: AuditRecord) -> str:
 
 
 def _groups(record: AuditRecord, width: int) -> list[str]:
-    """As many of the figures as fit, the rest in `.frame`."""
+    """The table of groups, with as many figures as fit the terminal; the rest is in `.frame`."""
     shown = record.groups[:_MOST_GROUPS]
     favoured = record.classes[-1:] if len(record.classes) == 2 else record.classes
     columns: list[tuple[str, list[str]]] = []
@@ -121,7 +121,7 @@ def _width(column: tuple[str, list[str]]) -> int:
 
 
 def _table(columns: list[tuple[str, list[str]]]) -> list[str]:
-    """Names to the left, figures to the right."""
+    """Lay out columns of text as lines, names to the left and figures to the right."""
     rows = []
     for line in zip(*([name, *values] for name, values in columns), strict=True):
         cells = []

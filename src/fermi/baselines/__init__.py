@@ -17,7 +17,12 @@ _METHODS = Registry(__name__, __path__)
 
 
 def available() -> list[str]:
-    """The methods that `make` knows.
+    """The names of the methods that `make` knows.
+
+    Returns
+    -------
+    list of str
+        In alphabetical order.
 
     Examples
     --------
@@ -28,7 +33,18 @@ def available() -> list[str]:
 
 
 def find(name: str) -> type[Baseline]:
-    """The class of a method: its docstring says what it does, `capabilities` what it can do."""
+    """The class of a method: its docstring says what it does, `capabilities` what it can do.
+
+    Parameters
+    ----------
+    name : str
+        One of `available()`.
+
+    Returns
+    -------
+    class
+        A subclass of `Baseline`.
+    """
     try:
         module = _METHODS.find(name)
     except ModuleNotFoundError as error:
@@ -46,16 +62,25 @@ def find(name: str) -> type[Baseline]:
 def make(
     name: str, strength: float = 0.5, notion: Any = "demographic_parity", random_state: Any = None, **options: Any
 ) -> Baseline:
-    """A method, ready to be fitted.
+    """Make a method by its name, ready to be fitted.
 
     Parameters
     ----------
     name : str
         One of `available()`.
-    strength, notion, random_state
-        As in `Baseline`.
+    strength : float
+        From 0, no mitigation, to 1, as fair as the method can be.
+    notion : str or Notion
+        What must be independent of the group.
+    random_state : int, Generator or RandomState, optional
+        Seed.
     **options
         What the method takes besides, such as `module` and `batch_size` of those that train a network.
+
+    Returns
+    -------
+    Baseline
+        Not fitted yet.
 
     Examples
     --------

@@ -20,14 +20,14 @@ _CAPABILITIES = {
 
 
 def table() -> str:
-    """What every method is and says of itself, as a Markdown table."""
+    """A Markdown table of all methods: what each is and says of itself."""
     lines = [["name", "method", "notions", "what holds of it"], ["---"] * 4]
     lines += [[f"`{name}`", _source(name), *_facts(name)] for name in baselines.available()]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def _source(name: str) -> str:
-    """The first words of the file, up to the year of the source, or else to the colon."""
+    """The first words of a method's file, up to the year of its source, or else to the colon."""
     note = " ".join((inspect.getdoc(inspect.getmodule(baselines.find(name))) or "").split("\n\n")[0].split())
     source = re.match(r".*?\([^()]*\d{4}\)", note) or re.match(r"[^:]*", note)
     assert source

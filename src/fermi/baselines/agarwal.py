@@ -30,7 +30,7 @@ _MOMENTS = {
 
 
 class Agarwal(Baseline):
-    """A random choice among models, by exponentiated gradient.
+    """A random choice among models, found by exponentiated gradient (the reductions approach).
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Agarwal(Baseline):
 
 
 def unfairness(rows: Rows, labels: Any) -> float:
-    """The largest distance of a group's rate from that of all, within a condition."""
+    """The largest distance of a group's rate from that of all rows, within a condition."""
     shape = (rows.n_conditions, rows.n_groups)
     counts, positive = np.zeros(shape), np.zeros(shape)
     counted = (rows.s >= 0) & (rows.z >= 0)

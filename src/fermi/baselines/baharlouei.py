@@ -20,7 +20,15 @@ from fermi.formulas.ermi import centred, excess, nonzero
 
 
 class Baharlouei(TorchBaseline):
-    """The squared Rényi correlation of each batch as a penalty."""
+    """A network with the squared Rényi correlation of each batch as a penalty.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True
@@ -32,10 +40,10 @@ class Baharlouei(TorchBaseline):
 
 
 class RenyiCorrelation(WithinConditions):
-    """The second singular value of Q, squared."""
+    """A penalty on a batch: the squared Rényi correlation, the second singular value of Q."""
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
-        """Of the rows of one condition."""
+        """The squared Rényi correlation among the rows of one condition."""
         rates, counts = group_means(logits.softmax(1), s, self.n_groups)
         p_s = counts / len(s)
         P = p_s[:, None] * rates

@@ -18,7 +18,15 @@ from fermi.baselines.common.protocol import Capabilities, Rows
 
 
 class ChoKDE(TorchBaseline):
-    """Estimated rates of each batch in a penalty."""
+    """A network with a penalty on the gaps between groups' rates, which a kernel estimates on each batch.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True
@@ -30,14 +38,14 @@ class ChoKDE(TorchBaseline):
 
 
 class DensityGap(WithinConditions):
-    """Σ over groups of Huber(rate of the group − rate of all), the mean over classes."""
+    """A penalty on a batch: Σ over groups of Huber(rate of the group − rate of all), the mean over classes."""
 
     def __init__(self, rows: Rows, bandwidth: float = 0.1, delta: float = 0.5) -> None:
         super().__init__(rows)
         self.bandwidth, self.delta = bandwidth, delta
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
-        """Of the rows of one condition."""
+        """The penalty among the rows of one condition."""
         labelled = self.labelled(logits)
         rates, counts = group_means(labelled, s, self.n_groups)
         overall = labelled.mean(0).expand_as(rates)
@@ -46,7 +54,7 @@ class DensityGap(WithinConditions):
         return gap
 
     def labelled(self, logits: Tensor) -> Tensor:
-        """Each row's smoothed indicator of each class being the most probable."""
+        """A smoothed indicator, for each row and class, of the class being the most probable."""
         F = logits.softmax(1)
         best, second = F.topk(2, dim=1).values.T[:, :, None]
         ahead = F - torch.where(best == F, second, best)

@@ -22,7 +22,15 @@ _HIDDEN = 16
 
 
 class ChoMI(TorchBaseline):
-    """Mutual information, by a discriminator, as a penalty."""
+    """A network with the mutual information of prediction and group, found by a discriminator, as a penalty.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unbiased=True,
@@ -36,7 +44,7 @@ class ChoMI(TorchBaseline):
 
 
 class Discriminator(WithinConditions):
-    """H(S) + E log D_S(Ŷ), at most the mutual information, and equal to it for the best D."""
+    """A penalty on a batch: H(S) + E log D_S(Ŷ), at most the mutual information, and equal to it for the best D."""
 
     def __init__(self, rows: Rows) -> None:
         super().__init__(rows)
@@ -51,12 +59,12 @@ class Discriminator(WithinConditions):
         self.prior = nn.Parameter(torch.as_tensor(np.log(np.maximum(table, 1.0)), dtype=torch.float32))
 
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
-        """A sum over the rows that count, divided by how many are expected, not found: found ones would bias it."""
+        """The penalty, divided by the expected number of rows that count: the number found would bias it."""
         counted = int(((s >= 0) & (z >= 0)).sum())
         return super().forward(logits, y, s, z) * (counted / (self.share * len(s)))
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
-        """Of the rows of one condition."""
+        """The penalty among the rows of one condition."""
         inside, shift, outside, prior = (reversed_gradient(parameter[z]) for parameter in self.parameters())
         hidden = torch.tanh(logits.softmax(1).to(inside.dtype) @ inside + shift)
         fooled: Tensor = nn.functional.cross_entropy(hidden @ outside + prior, s)

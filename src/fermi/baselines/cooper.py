@@ -21,13 +21,22 @@ from fermi._optional import require
 from fermi._typing import Ints
 from fermi.baselines.common.networks import Penalty, TorchBaseline, group_means
 from fermi.baselines.common.protocol import Capabilities, Rows
+from fermi.torch.cells import BatchCells
 from fermi.torch.feed import predict_logits
 
 _DUAL_RATE = 0.1
 
 
 class Cooper(TorchBaseline):
-    """A network under constraints on the groups' rates, by the library's simultaneous descent and ascent."""
+    """A network under constraints on the groups' rates, trained by Cooper's simultaneous descent and ascent.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` takes the gap allowed from that of the unconstrained network down to 0.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True
@@ -62,21 +71,22 @@ class LargestGap(Penalty):
     """The largest gap between the mean probabilities of a group and of all rows, in any condition and class."""
 
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
-        """Of a batch."""
+        """The largest gap that a batch shows."""
         return self.gaps(logits, s, z)[0].abs().max()
 
     def gaps(self, logits: Tensor, s: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
-        """Every gap, condition · group × class, and which groups are there next to another."""
-        rows = ((s >= 0) & (z >= 0)).nonzero()[:, 0]
-        F, s, z = logits[rows].softmax(1), s[rows], z[rows]
-        rates, counts = group_means(F, z * self.n_groups + s, self.n_conditions * self.n_groups)
+        """Every gap, condition · group × class, and which groups stand beside another one in their condition."""
+        cells = BatchCells.of(z, s, self.n_groups)
+        rows = cells.counted.nonzero()[:, 0]
+        F, z = logits[rows].softmax(1), z[rows]
+        rates, counts = group_means(F, cells.cell[rows], self.n_conditions * self.n_groups)
         overall, totals = group_means(F, z, self.n_conditions)
         seen = ((counts > 0) & (counts < totals.repeat_interleave(self.n_groups)))[:, None]
         return torch.where(seen, rates - overall.repeat_interleave(self.n_groups, 0), 0.0), seen
 
 
 def make_problem(gap: Any, epsilon: float) -> Any:
-    """The loss under gaps of at most ε in both directions, as the library takes it."""
+    """The constrained problem as Cooper takes it: the loss under gaps of at most ε in both directions."""
     cooper = require("cooper", extra="baselines")
     base: Any = cooper.ConstrainedMinimizationProblem
 

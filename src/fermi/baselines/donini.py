@@ -20,7 +20,13 @@ from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
 class Donini(Baseline):
-    """Logistic regression orthogonal to the differences of the groups' means."""
+    """Logistic regression orthogonal to the differences of the groups' means.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True)
 

@@ -25,7 +25,7 @@ _RATE_OF_CLASS = ("FPR", "FNR")
 
 
 class FairGBM(Baseline):
-    """The package `fairgbm`, a fork of LightGBM.
+    """Boosted trees under constraints on error rates, by the package `fairgbm`, a fork of LightGBM.
 
     Parameters
     ----------

@@ -18,7 +18,15 @@ _STEEPEST = 30.0  # a logit beyond which a probability may round to 0, which the
 
 
 class Fairret(TorchBaseline):
-    """The library's norm loss as a penalty."""
+    """A network with the norm loss of the library fairret as a penalty.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True)
     weights = (0.01, 1.0)
@@ -28,7 +36,7 @@ class Fairret(TorchBaseline):
 
 
 class NormPenalty(Penalty):
-    """The sum over conditions of `fairret.loss.NormLoss` of the positive rate."""
+    """A penalty on a batch: the sum over conditions of `fairret.loss.NormLoss` of the positive rate."""
 
     def __init__(self, rows: Rows) -> None:
         super().__init__(rows)
@@ -36,7 +44,7 @@ class NormPenalty(Penalty):
         self.norm = require("fairret.loss", extra="baselines").NormLoss(rate)
 
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
-        """Of a batch."""
+        """The penalty of a batch."""
         score = (logits[:, 1:] - logits[:, :1]).clamp(-_STEEPEST, _STEEPEST)
         groups = nn.functional.one_hot(s.clamp(min=0), self.n_groups).to(score.dtype)
         terms = [self.norm(score[rows], groups[rows]) for _, rows in self.conditions(s, z)]

@@ -19,7 +19,13 @@ from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
 class Feldman(Baseline):
-    """Logistic regression on features with one law for all groups."""
+    """Logistic regression on features that are repaired to have one law for all groups.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(
         notions=("demographic_parity",),
@@ -47,7 +53,7 @@ class Feldman(Baseline):
 
 
 def learn_repair(groups: list[Floats], amount: float) -> list[tuple[Floats, Floats]]:
-    """For each group the distinct values of a feature, sorted, and what is to be added to them."""
+    """Learn for each group the distinct values of a feature, sorted, and what is to be added to them."""
     ordered = [np.sort(group) for group in groups]
     levels = np.unique(np.concatenate([np.arange(len(group) + 1) / len(group) for group in ordered]))
     middles = 0.5 * (levels[1:] + levels[:-1])  # all quantile functions are constant between two levels

@@ -72,7 +72,7 @@ class Fermi(Baseline):
         self.model_.fit(rows.X, rows.y, sensitive_features=masked(rows.s))
 
     def _affordable(self, rows: Rows, rng: np.random.Generator) -> Rows:
-        """The rows that so many steps can read once; steps over a part of a pass read the same."""
+        """Take as many rows as the steps can read once; steps over a part of a pass read the same."""
         if self.steps is None or self.batch_size is None:
             return rows
         n = whole("steps", self.steps, AT_LEAST_ONE, low=1) * whole("batch_size", self.batch_size, AT_LEAST_ONE, low=1)
@@ -100,7 +100,7 @@ class Fermi(Baseline):
         return FermiNet(self.module, notion, lam, **given)
 
     def _options(self) -> dict[str, Any]:
-        """Those of the model that this class has no argument for."""
+        """The options of the model that this class has no argument for."""
         if self.options is None:
             return {}
         if not isinstance(self.options, Mapping):
@@ -116,5 +116,5 @@ class Fermi(Baseline):
 
 
 def masked(codes: Ints) -> Any:
-    """Codes as our estimators take a column, those that are unknown, -1, masked: no row becomes a Python object."""
+    """Mask the codes that are unknown, -1, as our estimators take a column: no row becomes a Python object."""
     return np.ma.masked_less(codes, 0, copy=False)

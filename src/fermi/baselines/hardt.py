@@ -19,7 +19,13 @@ from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
 class Hardt(Baseline):
-    """Thresholds per group on the scores of logistic regression."""
+    """Logistic regression with a threshold per group on its scores.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_attribute=True, beyond_logistic=True, needs_attribute=True, has_knob=False, draws=True

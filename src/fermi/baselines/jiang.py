@@ -22,7 +22,13 @@ _BETA = (0.1, 5.0)
 
 
 class Jiang(Baseline):
-    """Logistic regression penalised by Wasserstein distances between groups' scores."""
+    """Logistic regression penalised by Wasserstein distances between the groups' scores.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(nonbinary_attribute=True, unknown_attribute=True)
 
@@ -36,7 +42,7 @@ class Jiang(Baseline):
 
 
 def transport(rows: Rows, beta: float) -> Penalty:
-    """The mean over conditions of β Σ p(s) W₁ between a group's scores and all, with its gradient."""
+    """The penalty β Σ p(s) W₁ between a group's scores and all scores, the mean over conditions, with its gradient."""
     parts = [np.flatnonzero((rows.s >= 0) & (rows.z == z)) for z in range(rows.n_conditions)]
     parts = [part for part in parts if len(part)]
     n = sum(len(part) for part in parts)
@@ -55,7 +61,7 @@ def transport(rows: Rows, beta: float) -> Penalty:
 
 
 def wasserstein(f: Floats, s: Ints, n_groups: int) -> tuple[float, Floats]:
-    """Σ p(s) W₁(scores of group s, all scores), and its derivative in each score."""
+    """The distances Σ p(s) W₁(scores of group s, all scores), and their derivative in each score."""
     order, n = np.argsort(f, kind="stable"), len(f)
     member = s[order, None] == np.arange(n_groups)
     counts = member.sum(axis=0)

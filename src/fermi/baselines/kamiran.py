@@ -69,7 +69,7 @@ class Kamiran(Baseline):
 
 
 def relabelled(counts: Floats, labels: Ints, strength: float) -> Any:
-    """The leaves to turn, given the rows of each leaf, class and group, and the leaves' labels."""
+    """Choose the leaves to turn, given the rows of each leaf, class and group, and the leaves' labels."""
     share = counts.sum(axis=1) / counts.sum(axis=(0, 1))  # of each group, what is in a leaf
     gap = share[:, 1] - share[:, 0]
     start = float(gap[labels == 1].sum())

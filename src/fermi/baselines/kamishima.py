@@ -23,7 +23,13 @@ _ETA = (0.3, 100.0)
 
 
 class Kamishima(Baseline):
-    """Logistic regression penalised by mutual information."""
+    """Logistic regression penalised by the mutual information of prediction and group.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(nonbinary_target=True, nonbinary_attribute=True, unknown_attribute=True)
 
@@ -38,7 +44,7 @@ class Kamishima(Baseline):
 
 
 def mutual_information(rows: Rows, eta: float) -> Penalty:
-    """η · I(Ŷ; S | Z) over the rows that count, with its gradient."""
+    """The penalty η · I(Ŷ; S | Z) over the rows that count, with its gradient."""
     shape, counted = (rows.n_conditions, rows.n_groups), np.flatnonzero(rows.cells >= 0)
     weight = np.full(len(counted), 1.0 / len(counted))
     member = csr_array((weight, (rows.cells[counted], counted)), (shape[0] * shape[1], len(rows.y)))

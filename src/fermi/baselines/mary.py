@@ -16,7 +16,15 @@ from fermi.formulas.ermi import ermi
 
 
 class Mary(TorchBaseline):
-    """The χ² of each batch as a penalty."""
+    """A network with the χ² of prediction and group in each batch as a penalty.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True
@@ -28,10 +36,10 @@ class Mary(TorchBaseline):
 
 
 class ChiSquared(WithinConditions):
-    """Plug-in ERMI of a batch."""
+    """A penalty on a batch: its plug-in ERMI, which is the χ² between prediction and group."""
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
-        """χ² between prediction and group."""
+        """The χ² between prediction and group among the rows of one condition."""
         F = logits.softmax(1)
         P = F.new_zeros(self.n_groups, F.shape[1]).index_add(0, s, F) / len(F)
         value: Tensor = ermi(P)

@@ -16,7 +16,13 @@ from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
 class Naive(Baseline):
-    """The plain label or, with probability `strength`, the majority's."""
+    """A plain model whose label is replaced by the majority's with probability `strength`.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_target=True,

@@ -14,12 +14,12 @@ from fermi.errors import bad_argument
 
 
 class Unmitigated(Baseline):
-    """The plain model, whatever the strength.
+    """A plain model without mitigation, whatever the strength.
 
     Parameters
     ----------
     strength, notion, random_state
-        As in `Baseline`; none of them changes anything.
+        As in `Baseline`; `strength` and `notion` change nothing here.
     estimator : classifier, optional
         Logistic regression by default.
     """

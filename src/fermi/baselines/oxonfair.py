@@ -28,7 +28,7 @@ _POINTS = 200_000  # of the grid over all thresholds: the library's own 30⁵ ta
 
 
 class _ByInstance:
-    """`capabilities`, where inferred groups change them; of the class, those of the default."""
+    """A descriptor for `capabilities` that inferred groups change; on the class it gives those of the default."""
 
     can = Capabilities(nonbinary_attribute=True, needs_attribute=True)
 
@@ -77,7 +77,7 @@ class OxonFair(Baseline):
             self._search(library, rows, F, given, max(1.0 - strength, _LEAST))
 
     def _search(self, library: Any, rows: Rows, F: Floats, given: Ints, share: float) -> None:
-        """The most accurate thresholds whose gap is within a share of the plain one."""
+        """Find the most accurate thresholds whose gap is within a share of the plain model's."""
         accuracy = library.group_metrics.accuracy
         gap = _gap(library.group_metrics, rows)
         used, codes = np.unique(given, return_inverse=True)  # the search trips over numbers that do not occur
@@ -98,7 +98,7 @@ class OxonFair(Baseline):
 
 
 def _held_out(rows: Rows, target: Ints, size: int, fold: Ints) -> Floats:
-    """Probabilities of each row's classes, from a model that has not seen the row."""
+    """The probabilities of each row's classes, from a model that has not seen the row."""
     F = np.zeros((len(target), size))
     for number in range(_FOLDS):
         learn, judge = rows.take(fold != number), rows.take(fold == number)
@@ -108,7 +108,7 @@ def _held_out(rows: Rows, target: Ints, size: int, fold: Ints) -> Floats:
 
 
 def _hard(G: Floats) -> Ints:
-    """The inferred group, or -1 where it is not sure."""
+    """The inferred group of each row, or -1 where the inference is not sure."""
     codes: Ints = np.where(G.max(axis=1) < _SURE, -1, G.argmax(axis=1))
     return codes
 

@@ -20,7 +20,15 @@ _POINTS = 32
 
 
 class Prost(TorchBaseline):
-    """The discrepancy of each batch as a penalty."""
+    """A network with the discrepancy between two groups' scores in each batch as a penalty (MinDiff).
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(beyond_logistic=True, stochastic=True, unknown_attribute=True)
     weights = (0.1, 60.0)
@@ -30,10 +38,10 @@ class Prost(TorchBaseline):
 
 
 class MeanDiscrepancy(WithinConditions):
-    """MMD² between two groups' scores: the mean kernel within each group, less twice that across."""
+    """A penalty on a batch: MMD² between two groups' scores, the mean kernel within groups less twice that across."""
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
-        """Of the rows of one condition."""
+        """The discrepancy among the rows of one condition."""
         counts = torch.bincount(s, minlength=2)
         if not counts.all():
             return logits.sum() * 0.0
@@ -46,7 +54,7 @@ class MeanDiscrepancy(WithinConditions):
 
 
 def mean_kernel(score: Tensor, signs: Tensor) -> tuple[Tensor, Tensor]:
-    """Σ_j sign_j k(x, x_j) and its derivative at every score x, without the matrix of all pairs.
+    """The sums Σ_j sign_j k(x, x_j) and their derivatives at every score x, without the matrix of all pairs.
 
     The sum is a smooth function on [0, 1], so its values at a few Chebyshev points give it everywhere, to nearly all
     digits: barycentric interpolation.

@@ -25,7 +25,15 @@ from fermi.baselines.reweighing import fairest_power
 
 
 class Repair(TorchBaseline):
-    """A network trained on rows weighed to tell nothing of the label by the group."""
+    """A network trained on rows weighed so that the group tells nothing of the label.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         notions=("demographic_parity",), nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True,
@@ -40,7 +48,7 @@ class Repair(TorchBaseline):
 
 
 class Reweighed(Penalty):
-    """The weighed loss less the plain one, which the loop adds."""
+    """A penalty on a batch: the weighed loss less the plain loss, which the training loop adds."""
 
     def __init__(self, rows: Rows, power: float, *, fairest: bool) -> None:
         super().__init__(rows)
@@ -57,12 +65,12 @@ class Reweighed(Penalty):
         self.excess = torch.as_tensor(np.column_stack([weights, np.ones(self.n_classes)]) - 1.0, dtype=torch.float32)
 
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
-        """Of a batch."""
+        """The weighed loss of a batch less its plain loss."""
         return (self.excess[y, s] * nn.functional.cross_entropy(logits, y, reduction="none")).mean()
 
 
 def bias_and_slope(table: Floats, weights: Floats) -> tuple[float, Floats]:
-    """1 − R / H under weights of the rows in each cell, and its gradient in one row's weight times all rows.
+    """The bias 1 − R / H under weights of the rows in each cell, and its gradient in one row's weight times all rows.
 
     R and H are minima over predictors of y, so to the first order only the rows' shares in them change.
     """
@@ -77,7 +85,7 @@ def bias_and_slope(table: Floats, weights: Floats) -> tuple[float, Floats]:
 
 
 def repaired(table: Floats, steps: int = 2000, rate: float = 0.5) -> Floats:
-    """The weight of each cell, by gradient descent on the bias."""
+    """Find the weight of each cell by gradient descent on the bias."""
     omega = np.zeros_like(table)
     for _ in range(steps):
         weights = expit(omega)

@@ -20,7 +20,13 @@ _POWERS = np.arange(1, 13) / 4
 
 
 class Reweighing(Baseline):
-    """Logistic regression on reweighed rows."""
+    """Logistic regression on rows weighed so that class and group are independent.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(
         notions=("demographic_parity",), nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True
@@ -36,7 +42,7 @@ class Reweighing(Baseline):
 
 
 def independent_weights(rows: Rows) -> Floats:
-    """p(y) p(s) / p(y, s) of each row."""
+    """The weight p(y) p(s) / p(y, s) of each row."""
     joint = np.zeros((rows.n_classes, rows.n_groups))
     np.add.at(joint, (rows.y, rows.s), 1.0 / len(rows.y))
     weights: Floats = (joint.sum(axis=1)[:, None] * joint.sum(axis=0) / np.where(joint > 0, joint, 1.0))[rows.y, rows.s]

@@ -27,7 +27,13 @@ _BEYOND = 2.0 * (1.0 + 1e-6)  # groups of one size have their root at 2, which r
 
 
 class Rezaei(Baseline):
-    """Truncated logistic regression, fair against the worst case."""
+    """Truncated logistic regression that is fair against the worst case.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(needs_attribute=True, has_knob=False, draws=True)
 
@@ -48,7 +54,7 @@ class Rezaei(Baseline):
 
 
 def truncated(scores: Floats, t: Floats) -> Floats:
-    """P(1) of rows with these scores and tilts."""
+    """The probability of class 1 of rows with these scores and tilts."""
     p = np.clip(expit(scores), 1.0 - 1.0 / np.maximum(-t, 1.0), 1.0 / np.maximum(t, 1.0))
     return np.clip(p, _TINY, 1.0 - _TINY)
 
@@ -60,14 +66,14 @@ def tilts(rows: Rows) -> Floats:
 
 
 def saddle_point(rows: Rows, start: Any) -> tuple[LinearModel, Floats]:
-    """The model and, for each condition, λ."""
+    """Find the model and the multiplier λ of each condition."""
     unit, n = tilts(rows), len(rows.y)
     counted = rows.cells >= 0
     own = np.where(counted, unit.ravel()[rows.cells], 0.0)
     parts = [np.flatnonzero(counted & (rows.z == z)) for z in range(rows.n_conditions)]
 
     def multipliers(scores: Floats) -> Floats:
-        """λ where the groups' rates meet, condition by condition: twice the larger group's share bounds it."""
+        """The λ of each condition where the groups' rates meet; twice the larger group's share bounds it."""
         return np.array([
             equal_rates(scores[part], own[part], _BEYOND / np.abs(unit[z]).min()) for z, part in enumerate(parts)
         ])  # fmt: skip

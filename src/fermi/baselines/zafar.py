@@ -23,7 +23,13 @@ from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
 class Zafar(Baseline):
-    """Logistic regression with bounded covariances between score and groups."""
+    """Logistic regression with bounded covariances between score and groups.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    """
 
     capabilities = Capabilities(nonbinary_attribute=True)
 
@@ -67,7 +73,7 @@ def bounded_logistic(X: Any, y: Ints, A: Floats, bounds: Floats, start: Floats, 
 
 
 def coordinates(A: Floats, bounds: Floats) -> tuple[Floats, Floats]:
-    """A basis in which the first coordinates of θ are the rows of A θ, scaled, and their bounds.
+    """A basis in which the first coordinates of θ are the rows of A θ, scaled, with their bounds.
 
     Bounds on coordinates are simple to keep. Rows of A that depend on others, such as the last group's, are left out.
     """

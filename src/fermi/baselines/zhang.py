@@ -22,7 +22,15 @@ from fermi.baselines.common.protocol import Capabilities, Rows
 
 
 class Zhang(TorchBaseline):
-    """A network against an adversary that looks for the group in what it predicts."""
+    """A network trained against an adversary that looks for the group in what it predicts.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`; `strength` sets the weight of the penalty, on a scale of equal factors.
+    module, batch_size, steps, lr
+        The network, the rows per step, the number of steps and Adam's rate, as in `TorchBaseline`.
+    """
 
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True,
@@ -52,7 +60,7 @@ class Zhang(TorchBaseline):
 
 
 class Adversary(WithinConditions):
-    """L_A: its cross-entropy."""
+    """The loss L_A of an adversary: its cross-entropy when it predicts the group."""
 
     def __init__(self, rows: Rows) -> None:
         super().__init__(rows)
@@ -61,6 +69,6 @@ class Adversary(WithinConditions):
         self.start = nn.Parameter(torch.zeros(self.n_conditions, self.n_groups))
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
-        """Of the rows of one condition."""
+        """The adversary's cross-entropy among the rows of one condition."""
         seen = ((1.0 + self.sharper.abs()) * logits).softmax(1).to(self.slope.dtype)
         return nn.functional.cross_entropy(seen @ self.slope[z] + self.start[z], s)

@@ -8,8 +8,9 @@ from typing import Any
 
 from fermi._typing import Floats
 from fermi.boosting.custom_objective import BoostingObjective
-from fermi.errors import FermiError
+from fermi.errors import DivergedError
 from fermi.fitting.contract import Record
+from fermi.fitting.history import parts
 from fermi.fitting.objective import Value
 
 
@@ -56,7 +57,7 @@ class Run:
 
     def _record(self, value: Value) -> None:
         if not value.objective < float("inf"):
-            raise FermiError("Training diverged: choose a smaller `learning_rate` or a smaller `lam`.")
-        parts = {"loss": value.loss, "ermi": value.ermi, "objective": value.objective}
-        self.history.append({"step": len(self.history), "seconds": time.perf_counter() - self._began, **parts})
+            raise DivergedError("Training diverged: choose a smaller `learning_rate` or a smaller `lam`.")
+        passed = time.perf_counter() - self._began
+        self.history.append({"step": len(self.history), "seconds": passed, **parts(value)})
         self._report(self.history[-1])

@@ -44,7 +44,8 @@ class TermRows:
         """The law of (S, Ŷ) given each z."""
         self._tables[:] = 0.0
         _loops.add_laws(F, self.cells, self.term.share, self._tables)
-        return self.term.conditional(self._tables.sum(axis=0)[1:])
+        table = self._tables.sum(axis=0)[1:]
+        return self.term.conditional(table.reshape(*self.term.rows.shape, -1))
 
     def charges(self, F: Floats, laws: Floats) -> Charges:
         """What W*, which is optimal for `laws`, charges every row."""

@@ -17,7 +17,7 @@ from fermi.fitting.estimator import FairEstimator
 from fermi.fitting.problem import Problem
 
 
-class FermiBoostingClassifier(FairEstimator):
+class FermiBoostingClassifier(FairEstimator[BoostingSettings, BoostingFit]):
     """Boosted trees whose predictions do not depend on a sensitive attribute.
 
     Minimises mean cross-entropy + `lam` × soft ERMI of the notion with stock LightGBM or XGBoost, for any number of
@@ -95,7 +95,18 @@ class FermiBoostingClassifier(FairEstimator):
         self.verbose = verbose
 
     def decision_function(self, X: Any) -> Floats:
-        """Raw scores: (n,) of the second of two classes, else (n, m)."""
+        """Raw scores of each row, from which probabilities and labels follow.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features, categories and missing values as in training.
+
+        Returns
+        -------
+        (n,) or (n, m) array
+            The score of the second class where there are two, else one per class.
+        """
         check_is_fitted(self)
         rows, _ = read_table(self, X, reset=False)
         scores: Floats = engine(self._library).raw_scores(self.booster_, rows)
@@ -109,7 +120,7 @@ class FermiBoostingClassifier(FairEstimator):
     def _settings(self) -> BoostingSettings:
         return BoostingSettings.read(self)
 
-    def _features(self, X: Any, y: Any, settings: Any, *, reset: bool) -> tuple[Any, Any]:
+    def _features(self, X: Any, y: Any, settings: BoostingSettings, *, reset: bool) -> tuple[Any, Any]:
         return read_table(self, X, y, reset=reset)
 
     def _trainer(self, problem: Problem, settings: BoostingSettings) -> BoostingTrainer:

@@ -33,7 +33,7 @@ class Derivatives(NamedTuple):
 
 
 class BoostingObjective:
-    """Loss + λ Σ ERMI of one set of rows, for boosters. `objective` makes one.
+    """The loss + λ Σ ERMI of one set of rows, as LightGBM and XGBoost take it. Made by `objective`.
 
     Raw scores are (n,) for two classes, the logit of the second, and (n, m) for more, in both libraries. With λ = 0
     gradient and Hessian are those of the library's own log-loss, and the sums run over the rows' weights, so that all
@@ -71,23 +71,76 @@ class BoostingObjective:
         return scores
 
     def lightgbm(self, scores: Any, data: Any = None) -> tuple[Floats, Floats]:
-        """Gradient and Hessian, to be the parameter `objective` of `lightgbm.train` or of `LGBMClassifier`."""
+        """Gradient and Hessian, to be the parameter `objective` of `lightgbm.train` or of `LGBMClassifier`.
+
+        Parameters
+        ----------
+        scores : array
+            Raw scores of the rows.
+        data : lightgbm.Dataset, xgboost.DMatrix or array, optional
+            What the library passes along; its labels and weights must be those of the objective.
+
+        Returns
+        -------
+        gradient, hessian : arrays in the layout of the scores
+        """
         return self.derivatives(self._scores(scores, data), lightgbm_factor(len(self.classes)))[1:]
 
     def xgboost(self, scores: Any, data: Any = None) -> tuple[Floats, Floats]:
-        """Gradient and Hessian, to be the argument `obj` of `xgboost.train`, or `objective` of `XGBClassifier`."""
+        """Gradient and Hessian, to be the argument `obj` of `xgboost.train`, or `objective` of `XGBClassifier`.
+
+        Parameters
+        ----------
+        scores, data
+            As in `lightgbm`.
+
+        Returns
+        -------
+        gradient, hessian : arrays in the layout of the scores
+        """
         return self.derivatives(self._scores(scores, data), xgboost_factor(len(self.classes)))[1:]
 
     def lightgbm_metric(self, scores: Any, data: Any = None) -> tuple[str, float, bool]:
-        """Φ of these rows, to be the argument `feval` of `lightgbm.train`."""
+        """The objective Φ of these rows, to be the argument `feval` of `lightgbm.train`.
+
+        Parameters
+        ----------
+        scores, data
+            As in `lightgbm`.
+
+        Returns
+        -------
+        name, value, larger_is_better : str, float, bool
+        """
         return "fair_objective", self.evaluate(self._scores(scores, data)).objective, False
 
     def xgboost_metric(self, scores: Any, data: Any = None) -> tuple[str, float]:
-        """Φ of these rows, to be the argument `custom_metric` of `xgboost.train`."""
+        """The objective Φ of these rows, to be the argument `custom_metric` of `xgboost.train`.
+
+        Parameters
+        ----------
+        scores, data
+            As in `lightgbm`.
+
+        Returns
+        -------
+        name, value : str, float
+        """
         return "fair_objective", self.evaluate(self._scores(scores, data)).objective
 
     def evaluate(self, scores: Any) -> Value:
-        """Mean loss, ERMI and Φ at these scores."""
+        """Mean loss, ERMI and objective Φ at some scores.
+
+        Parameters
+        ----------
+        scores : array
+            Raw scores of the rows: (n,) for two classes, else (n, m).
+
+        Returns
+        -------
+        Value
+            With `loss`, `ermi` and `objective`.
+        """
         found = self._checked(scores)
         return self._fair.evaluate(np.column_stack([np.zeros(len(found)), found]) if found.ndim == 1 else found)
 
@@ -99,6 +152,17 @@ class BoostingObjective:
         d = G/H. That is no rise if H ⪰ ½ η ∇²Φ: hence the larger of the library's own Hessian of the loss,
         `factor` · w F (1 − F), and ½ η times `CurvatureBound`. While λη is small the first is the larger, and
         boosting goes as fast as without the fairness term.
+
+        Parameters
+        ----------
+        scores : array
+            Raw scores of the rows: (n,) for two classes, else (n, m).
+        factor : float
+            The library's Hessian of the log-loss over w F (1 − F).
+
+        Returns
+        -------
+        Derivatives
         """
         F, loss = self._predict(scores)
         m, n = F.shape
@@ -132,10 +196,7 @@ class BoostingObjective:
         return z, float((weight * (np.log(total) + top)).sum()) - own
 
     def _scores(self, first: Any, second: Any) -> Any:
-        """The scores, whichever way round they come, if what comes with them is about these rows.
-
-        The libraries' `train` passes scores and data set, their scikit-learn classes labels and scores.
-        """
+        """Tell scores and data apart: `train` passes scores and data set, scikit-learn classes labels and scores."""
         if second is None:
             return first
         if hasattr(second, "get_label"):

@@ -207,7 +207,7 @@ def data_fetch(name: Annotated[str, typer.Argument(help="The data set.")], json:
 
 
 def _end_like_ctrl_c(*names: str) -> None:
-    """What is half written goes when the process is ended or its terminal closes, too; `nohup` is respected."""
+    """End on these signals as on Ctrl-C, so that half-written files are removed; `nohup` is respected."""
     for number in (getattr(signal, name) for name in names if hasattr(signal, name)):  # Windows has not all
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""What the commands on tables share: what they print of columns and audits, for people and for machines."""
+"""What the commands print of columns and audits, for people and for machines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN_CLASSES = 3
 
 
 def simple_table(*columns: str) -> Table:
-    """A table without rules, its numbers to the right."""
+    """A table for the terminal without rules, its numbers to the right."""
     table = Table(box=box.SIMPLE)
     for j, column in enumerate(columns):
         table.add_column(column, justify="right" if j else "left", overflow="fold")
@@ -27,7 +27,7 @@ def simple_table(*columns: str) -> Table:
 
 
 def show_columns(encoder: TableEncoder, console: Console) -> None:
-    """What every column was taken for."""
+    """Print what every column of the file was taken for."""
     table = simple_table("column", "taken as")
     table.columns[1].justify = "left"
     shown = encoder.columns[:_SHOWN_COLUMNS]
@@ -40,21 +40,21 @@ def show_columns(encoder: TableEncoder, console: Console) -> None:
 
 
 def _plain(text: str) -> Any:
-    """Text of the user's, in which brackets are no markup."""
+    """Text of the user's for rich, in which brackets are no markup."""
     from rich.text import Text
 
     return Text(text)
 
 
 def written(estimate: Estimate | None) -> str:
-    """A number with its interval."""
+    """A number with its interval, as text."""
     if estimate is None or math.isnan(estimate.value):
         return "–"
     return f"{estimate.value:.3f}" + ("" if math.isnan(estimate.low) else f" [{estimate.low:.3f}, {estimate.high:.3f}]")
 
 
 def show_points(record: ReportRecord, console: Console) -> None:
-    """Error and violation of every model, on every split."""
+    """Print error and violation of every model on every split."""
     table = simple_table(record.strength, "rows", "error", "parity difference", "(soft)")
     for point in record.points:
         for split, audit in point.splits.items():
@@ -64,7 +64,7 @@ def show_points(record: ReportRecord, console: Console) -> None:
 
 
 def without_splits(record: ReportRecord, splits: set[str], labels: set[str] | None = None) -> ReportRecord:
-    """The same without some splits, of all models or of those with some labels alone."""
+    """A report without some splits, of all models or only of those with some labels."""
     points = [
         # With an audit per column, splits are called "test: sex" and the like.
         replace(point, splits={k: audit for k, audit in point.splits.items() if k.partition(":")[0] not in splits})
@@ -75,7 +75,7 @@ def without_splits(record: ReportRecord, splits: set[str], labels: set[str] | No
 
 
 def show_groups(audit: AuditRecord, console: Console) -> None:
-    """Each group's size, how often each class is predicted, and how often wrongly."""
+    """Print each group's size, how often each class is predicted, and how often wrongly."""
     labels = audit.classes[1:] if len(audit.classes) == 2 else audit.classes[:_SHOWN_CLASSES]
     table = simple_table("group (test rows)", "rows", *(f"predicted {label}" for label in labels), "error")
     for group in audit.groups[:_SHOWN_COLUMNS]:
@@ -85,13 +85,13 @@ def show_groups(audit: AuditRecord, console: Console) -> None:
 
 
 def point_summary(point: PointRecord) -> dict[str, Any]:
-    """A model for machines: every split's error and violations."""
+    """A model as JSON: every split's error and violations."""
     audits = {split: audit_summary(audit) for split, audit in point.splits.items()}
     return {"lam": point.lam, "seconds": _number(point.seconds), **audits}
 
 
 def audit_summary(audit: AuditRecord) -> dict[str, Any]:
-    """Sizes, error and every measure with its interval, hard and soft apart."""
+    """An audit as JSON: sizes, error and every measure with its interval, hard and soft apart."""
     return {
         "rows": audit.rows,
         "error": _numbers(audit.error),
@@ -101,7 +101,7 @@ def audit_summary(audit: AuditRecord) -> dict[str, Any]:
 
 
 def group_summary(group: GroupRecord) -> dict[str, Any]:
-    """One group for machines."""
+    """A group as JSON: its size, rates and error."""
     return {
         "group": group.group,
         "rows": _number(group.rows),
@@ -114,7 +114,7 @@ def group_summary(group: GroupRecord) -> dict[str, Any]:
 
 
 def _numbers(estimate: Estimate | None) -> dict[str, Any] | None:
-    """In JSON's types, which have no NaN."""
+    """An estimate in JSON's types, which have no NaN."""
     if estimate is None:
         return None
     values = {name: getattr(estimate, name) for name in ("value", "low", "high")}

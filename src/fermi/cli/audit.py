@@ -27,7 +27,7 @@ _OUTPUTS = (".html", ".json", ".csv")
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """Which columns hold what, and how they are judged."""
+    """What an audit is asked: which columns hold what, and how they are judged."""
 
     target: str | None
     prediction: str | None
@@ -63,7 +63,7 @@ def run(file: str, question: Question, *, output: str | None, as_json: bool) -> 
 
 
 def _complete(frame: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, list[str]]:
-    """The rows that have a prediction and a target, and how many have not."""
+    """The rows that have a prediction and a target, and notes on those that have not."""
     asked = {
         "--target": [question.target],
         "--prediction": [question.prediction],
@@ -109,7 +109,7 @@ def _audit(frame: pd.DataFrame, question: Question, notes: list[str]) -> Audit:
 def _predictions(
     frame: pd.DataFrame, question: Question, y_true: NDArray[Any] | None
 ) -> tuple[NDArray[Any], list[Any] | None]:
-    """Labels, or a matrix of probabilities with its classes.
+    """The predictions of a file: labels, or a matrix of probabilities with its classes.
 
     A single column of probabilities, or a --prediction of fractions between 0 and 1, is that of the second class.
     """
@@ -137,7 +137,7 @@ def _predictions(
 
 
 def _classes_of(columns: Sequence[str], classes: list[Any]) -> list[Any]:
-    """The class of each column: by its name if that is ``probability=LABEL``, else in their order, the last for one."""
+    """The class of each column of probabilities: by its name ``probability=LABEL``, else by the columns' order."""
     words = {f"probability={label}": label for label in classes}
     if all(name in words for name in columns):
         return [words[name] for name in columns]

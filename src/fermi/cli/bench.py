@@ -55,7 +55,7 @@ def run(name: str, *, as_json: bool, dataset: str | None = None, quick: bool = F
 
 
 def load(script: Path) -> ModuleType:
-    """The file as a module of its own name."""
+    """Import a benchmark's file as a module of its own name."""
     spec = importlib.util.spec_from_file_location(script.stem, script)
     assert spec is not None
     assert spec.loader is not None
@@ -74,7 +74,7 @@ def _folder() -> Path:
 
 
 def _measure(script: Path) -> list[dict[str, Any]]:
-    """What pytest-benchmark recorded, one entry per function."""
+    """Run a benchmark under pytest-benchmark and return what it recorded, one entry per function."""
     with tempfile.TemporaryDirectory() as folder:
         record = Path(folder) / "record.json"
         command = [sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider"]

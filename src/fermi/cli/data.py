@@ -31,6 +31,6 @@ def list_all(*, as_json: bool) -> None:
 
 
 def fetch(name: str, *, as_json: bool) -> None:
-    """Download and verify what is not here yet."""
+    """Download and verify the files of a data set that are not here yet."""
     paths = [str(file.locate()) for file in datasets.find(name).FILES]
     print(json.dumps({"name": name, "files": paths}, indent=2) if as_json else "\n".join(paths))

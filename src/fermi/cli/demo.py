@@ -26,7 +26,7 @@ _BOUND = 0.05
 
 
 def run(seed: int, *, output: str, as_json: bool) -> None:
-    """Draw the data, train along λ, write the file and the report, print the plain model and a fair one."""
+    """Run the demo: draw data, train along λ, write file and report, print the plain model and a fair one."""
     console = Console(quiet=as_json)
     folder = Path(output)
     with whole_folder(folder, (FILE, REPORT)) as partial:
@@ -64,7 +64,7 @@ def run(seed: int, *, output: str, as_json: bool) -> None:
 
 
 def applicants(seed: int) -> pd.DataFrame:
-    """One table of all rows, as a user would have it."""
+    """One table of all rows of the made-up applicants, as a user would have it."""
     import pandas as pd
 
     data = synthetic(seed=seed, rated=False)

@@ -9,7 +9,7 @@ from fermi import experiments
 
 
 def run(name: str, *, quick: bool, output: str, workers: int | None, as_json: bool) -> None:
-    """Run it and print the folders written."""
+    """Run a figure and print the folders written."""
     folders = experiments.reproduce(name, quick=quick, output=Path(output), workers=workers)
     if as_json:
         print(json.dumps([str(folder) for folder in folders]))

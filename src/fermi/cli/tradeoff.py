@@ -23,7 +23,7 @@ def run(
     file: str, task: Task, *, model: str, max_violation: float | None, keep: bool | None, output: str | None,
     jobs: int | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Train along λ, write the curve and the page, print the table."""
+    """Train along λ, write the curve and its page, print the table."""
     check_options(task, model, max_violation)
     if jobs == 0:
         raise FermiError("--jobs is 0; expected a number of processes, or -1 for one per core.")

@@ -36,7 +36,7 @@ def run(
     file: str, task: Task, *, model: str, lam: float | None, max_violation: float | None, keep: bool | None,
     output: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Train, write the folder, print what was found."""
+    """Train a model on a file, write its folder, print what was found."""
     if lam is not None and max_violation is not None:
         raise FermiError("--lam and --max-violation exclude each other: the second looks for the λ itself.")
     check_options(task, model, max_violation)
@@ -59,7 +59,7 @@ def run(
 
 
 def check_options(task: Task, model: str, max_violation: float | None) -> None:
-    """Refuse what no data could make right, before anything is read."""
+    """Refuse options that no data could make right, before anything is read."""
     chosen("--model", model, KINDS)
     chosen("--notion", task.notion, list(NOTIONS))
     chosen("--attributes", task.attributes, ["intersection", "each"])
@@ -70,7 +70,7 @@ def check_options(task: Task, model: str, max_violation: float | None) -> None:
 
 
 def prepared(file: str, task: Task, keep: bool | None, console: Console, *, as_json: bool) -> Prepared:
-    """The file, made ready, with what every column was taken for."""
+    """Read a file and make it ready for training; print what every column was taken for."""
     frame = read_table(file)
     check_columns(frame, task)
     if keep is None:
@@ -82,7 +82,7 @@ def prepared(file: str, task: Task, keep: bool | None, console: Console, *, as_j
 
 
 def _ask(console: Console, *, as_json: bool) -> bool:
-    """Whether the sensitive columns are features: asked on a terminal, else answered with no, and said so."""
+    """Ask on a terminal whether the sensitive columns are features; elsewhere they are not, and that is said."""
     if as_json:
         return False
     console.print(_COSTS)
@@ -93,7 +93,7 @@ def _ask(console: Console, *, as_json: bool) -> bool:
 
 
 def stem(file: str) -> str:
-    """The name of the file without what follows its first dot."""
+    """The name of a file without what follows its first dot."""
     return Path(file).name.split(".")[0] or "fermi"
 
 

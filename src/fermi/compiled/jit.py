@@ -19,17 +19,17 @@ REORDERED = {"reassoc", "contract", "nsz", "arcp"}
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile on first call, keep the machine code on disk, release the GIL while it runs."""
+    """Compile a function on its first call, keep the machine code on disk, release the GIL while it runs."""
     return _compiled(function, fastmath=False)
 
 
 def compiled_reordered(function: Callable[P, R]) -> Callable[P, R]:
-    """The same, with floating-point sums in whatever order is fastest."""
+    """Compile a function as `compiled` does, with floating-point sums in whatever order is fastest."""
     return _compiled(function, fastmath=REORDERED)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """The same, copied into every compiled caller: passing a dozen arrays costs more than a small loop over them."""
+    """Compile a function into every compiled caller: passing a dozen arrays costs more than a small loop over them."""
     return _compiled(function, fastmath=REORDERED, inline="always")
 
 

@@ -13,7 +13,7 @@ from fermi.compiled.jit import compiled, compiled_reordered
 
 @compiled
 def value_range(values: Ints) -> tuple[int, int]:
-    """Smallest and largest entry in one pass; numpy takes two."""
+    """The smallest and the largest entry in one pass; numpy takes two."""
     low = high = values[0]
     for i in range(values.shape[0]):
         low = min(low, values[i])
@@ -23,46 +23,52 @@ def value_range(values: Ints) -> tuple[int, int]:
 
 @compiled
 def mark_seen(values: Ints, first: int, seen: NDArray[np.bool_]) -> None:
-    """seen[v - first] = True for every entry v."""
+    """Mark what occurs: seen[v - first] = True for every entry v."""
     for i in range(values.shape[0]):
         seen[values[i] - first] = True
 
 
 @compiled
 def pair_codes(left: Ints, first_left: int, right: Ints, first_right: int, width: int, out: Ints) -> None:
-    """Write left · width + right, -1 where either is -1."""
+    """Code pairs of codes: write left · width + right, or -1 where either is -1."""
     for i in range(out.shape[0]):
         a, b = left[i] - first_left, right[i] - first_right
         out[i] = -1 if a < 0 or b < 0 else a * width + b
 
 
-# Below, z and s are the condition and the group of each row, and the row of the table is (z - z0) · width + s - s0.
-# A z of length one stands for all rows.
+# Below, z and s are the condition and the group of each row. A z of length one stands for all rows: its step is 0.
+
+
+@compiled
+def cell_of(z: Ints, z0: int, width: int, s: Ints, s0: int, i: int, step: int) -> int:
+    """The row of a table, (condition, group) numbered through, that row i of the data is counted in."""
+    cell: int = (z[i * step] - z0) * width + s[i] - s0
+    return cell
 
 
 @compiled
 def count_labels(z: Ints, z0: int, width: int, s: Ints, s0: int, labels: Ints, first_label: int, table: Ints) -> None:
-    """table[row, label] += 1, in integers: a float sum would wait for itself on a busy cell."""
+    """Count labels: table[row, label] += 1, in integers, since a float sum would wait for itself on a busy cell."""
     step = 1 if z.shape[0] > 1 else 0
     for i in range(s.shape[0]):
-        table[(z[i * step] - z0) * width + s[i] - s0, labels[i] - first_label] += 1
+        table[cell_of(z, z0, width, s, s0, i, step), labels[i] - first_label] += 1
 
 
 @compiled
 def weigh_labels(
     z: Ints, z0: int, width: int, s: Ints, s0: int, labels: Ints, first_label: int, weight: Floats, table: Floats
 ) -> None:
-    """table[row, label] += weight."""
+    """Add up the weights of labels: table[row, label] += weight."""
     step = 1 if z.shape[0] > 1 else 0
     for i in range(s.shape[0]):
-        table[(z[i * step] - z0) * width + s[i] - s0, labels[i] - first_label] += weight[i]
+        table[cell_of(z, z0, width, s, s0, i, step), labels[i] - first_label] += weight[i]
 
 
 @compiled
 def add_probabilities(
     z: Ints, z0: int, width: int, s: Ints, s0: int, F: Floats, weight: Floats, tolerance: float, table: Floats
 ) -> int:
-    """table[row] += weight · F, and the first row of F that is not a probability vector, or -1.
+    """Add up probabilities, table[row] += weight · F; return the first row that is no probability vector, or -1.
 
     A weight of length one stands for all rows.
     """
@@ -70,7 +76,7 @@ def add_probabilities(
     weight_step = 1 if weight.shape[0] > 1 else 0
     for i in range(F.shape[0]):
         w = weight[i * weight_step]
-        row = (z[i * step] - z0) * width + s[i] - s0
+        row = cell_of(z, z0, width, s, s0, i, step)
         total = 0.0
         smallest = 0.0
         for j in range(F.shape[1]):
@@ -85,12 +91,22 @@ def add_probabilities(
 
 
 @compiled
+def add_by_cell(cells: Ints, values: Floats, weight: Floats, table: Floats) -> None:
+    """table[cell] += weight · values, for the rows that have a cell."""
+    for i in range(values.shape[0]):
+        c = cells[i]
+        if c >= 0:
+            for j in range(values.shape[1]):
+                table[c, j] += weight[i] * values[i, j]
+
+
+@compiled
 def add_products(z: Ints, z0: int, width: int, s: Ints, s0: int, F: Floats, weight: Floats, table: Floats) -> None:
-    """table[row] += weight · F Fᵀ. A weight of length one stands for all rows."""
+    """Add up second moments: table[row] += weight · F Fᵀ. A weight of length one stands for all rows."""
     step = 1 if z.shape[0] > 1 else 0
     weight_step = 1 if weight.shape[0] > 1 else 0
     for i in range(F.shape[0]):
-        row = (z[i * step] - z0) * width + s[i] - s0
+        row = cell_of(z, z0, width, s, s0, i, step)
         for j in range(F.shape[1]):
             f = weight[i * weight_step] * F[i, j]
             for h in range(F.shape[1]):
@@ -99,8 +115,9 @@ def add_products(z: Ints, z0: int, width: int, s: Ints, s0: int, F: Floats, weig
 
 @compiled
 def add_bins(s: Ints, s0: int, F: Floats, y: Ints, y0: int, class_of: Ints, weight: Floats, table: Floats) -> None:
-    """By group, class and bin of F: rows, Σw, Σ w F, Σw of the rows that are of the class, Σw² of all and of those.
+    """Add up what calibration needs, by group, class and bin of F.
 
+    In this order: rows, Σw, Σ w F, Σw of the rows that are of the class, Σw² of all rows, Σw² of those of the class.
     Of two classes only the second: the other follows. A weight of length one stands for all rows.
     """
     weight_step = 1 if weight.shape[0] > 1 else 0
@@ -144,7 +161,7 @@ def softmax_rows(logits: Floats, target: Ints, weight: Floats) -> float:
 
 @compiled
 def add_tilt(F: Floats, cells: Ints, costs: Floats, share: Floats, lam: float, gradient: Floats) -> None:
-    """gradient_i += λ · share_i · F_i ∘ (C − F_i · C) with C = costs[cells_i]: `formulas.ermi.tilt`, row by row."""
+    """Add the gradient of ERMI: λ · share_i · F_i ∘ (C − F_i · C) with C = costs[cells_i], as `formulas.ermi.tilt`."""
     for i in range(F.shape[0]):
         c = cells[i]
         if c >= 0:
@@ -157,7 +174,7 @@ def add_tilt(F: Floats, cells: Ints, costs: Floats, share: Floats, lam: float, g
 
 @compiled_reordered
 def column_sums(X: NDArray[Any], weight: Floats, near: Floats, first: Floats, second: Floats) -> None:
-    """first_j += Σ w_i (x_ij − near_j) and second_j += Σ w_i (x_ij − near_j)², in the order of X's memory."""
+    """Add up moments of columns: Σ w_i (x_ij − near_j) and Σ w_i (x_ij − near_j)², in the order of X's memory."""
     n, d = X.shape
     if X.strides[0] >= X.strides[1]:
         for i in range(n):

@@ -16,7 +16,7 @@ _CHUNK = 1 << 15  # rows at a time: the temporaries of a chunk stay in the proce
 
 
 def over_parts(n: int, work: Callable[[slice], T], result_size: int = 0) -> list[T]:
-    """The results of work on consecutive slices of n rows, in order.
+    """Do work on consecutive slices of n rows, on threads where that helps, and return the results in order.
 
     One slice does where there are few rows, or where each result would be as large as its part of them.
     """
@@ -28,5 +28,5 @@ def over_parts(n: int, work: Callable[[slice], T], result_size: int = 0) -> list
 
 
 def chunks(rows: slice, size: int = _CHUNK) -> Iterator[slice]:
-    """A slice of rows a chunk at a time."""
+    """Cut a slice of rows into chunks."""
     return (slice(start, min(start + size, rows.stop)) for start in range(rows.start, rows.stop, size))

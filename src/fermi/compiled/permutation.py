@@ -9,7 +9,7 @@ from fermi.compiled.jit import compiled
 
 
 def shuffled(n: int, rng: np.random.Generator) -> Ints:
-    """A random permutation, sooner than by numpy's own, which a pass over short rows would feel."""
+    """Draw a random permutation, sooner than numpy does, which a pass over short rows would feel."""
     order = np.empty(n, dtype=np.int64)
     shuffle(rng.random(n), order)
     return order

@@ -13,7 +13,7 @@ _WORTH_THREADS = 10_000_000  # entries of X
 
 
 def limited_threads(X: Any) -> Any:
-    """A context with one BLAS thread unless X is large.
+    """A context with one BLAS thread, unless X is large.
 
     Threads that wait for the next product keep a core busy meanwhile, and slow the solver's own loop down.
     """

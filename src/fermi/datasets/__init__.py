@@ -21,7 +21,12 @@ _DATASETS = Registry(__name__, __path__)
 
 
 def names() -> list[str]:
-    """The data sets that `load` knows.
+    """The names of the data sets that `load` knows.
+
+    Returns
+    -------
+    list of str
+        In alphabetical order.
 
     Examples
     --------
@@ -32,7 +37,18 @@ def names() -> list[str]:
 
 
 def find(name: str) -> ModuleType:
-    """The module of a data set: its docstring is the note on the data, `FILES` what it needs, `load` reads it."""
+    """The module of a data set: its docstring is the note on the data, `FILES` what it needs, `load` reads it.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+
+    Returns
+    -------
+    module
+        Such as `fermi.datasets.adult`.
+    """
     return _DATASETS.find(name)
 
 
@@ -48,6 +64,11 @@ def load(name: str, *, data_home: str | Path | None = None, **options: Any) -> D
         there is downloaded from its publisher and its checksum verified.
     **options
         What the data set's own `load` takes.
+
+    Returns
+    -------
+    Dataset
+        Training and test rows.
 
     Examples
     --------

@@ -46,7 +46,7 @@ def load(
     sensitive: str | Sequence[str] = "sex",
     include_sensitive: bool = True,
 ) -> Dataset:
-    """Load Adult.
+    """Load Adult. The label is ">50K" or "<=50K".
 
     Parameters
     ----------
@@ -56,6 +56,11 @@ def load(
         The sensitive columns.
     include_sensitive : bool
         Whether they stay among the features.
+
+    Returns
+    -------
+    Dataset
+        The publisher's split, with the label `income`.
     """
     chosen = sensitive_columns(sensitive, _SENSITIVE)
     train, test = (_read(file.locate(data_home)) for file in FILES)

@@ -43,10 +43,12 @@ _COLUMNS = [f"{channel}_{i}_{j}" for channel in ("red", "green", "blue") for i i
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ImageDataset(Dataset):
-    """Images as tables, one column per channel and pixel, from 0 to 1 in single precision.
+    """A data set of images as tables, one column per channel and pixel, from 0 to 1 in single precision.
 
     Attributes
     ----------
+    name, X_train, y_train, s_train, X_test, y_test, s_test, note
+        As in `Dataset`.
     colors : (10, 3) array
         The mean colour of every digit: red, green, blue.
     """
@@ -54,12 +56,24 @@ class ImageDataset(Dataset):
     colors: Pixels = field(kw_only=True)
 
     def images(self) -> tuple[Pixels, Pixels]:
-        """The same training and test rows as images, channel × row × column, without a copy."""
+        """Training and test rows as images, without a copy.
+
+        Returns
+        -------
+        train, test : (n, 3, 28, 28) float32 arrays
+            Channel × row × column of each image.
+        """
         train, test = (part.to_numpy().reshape(-1, *_SHAPE) for part in (self.X_train, self.X_test))
         return train, test
 
     def numeric(self) -> Self:
-        """The data set itself: all pixels have one scale already."""
+        """The data set as it is: all pixels have one scale already.
+
+        Returns
+        -------
+        ImageDataset
+            Nothing is changed or copied.
+        """
         return self
 
 
@@ -70,7 +84,7 @@ def load(
     include_sensitive: bool = True,
     random_state: Any = 0,
 ) -> ImageDataset:
-    """Load colour MNIST.
+    """Load colour MNIST. The label is the digit.
 
     Parameters
     ----------
@@ -84,6 +98,11 @@ def load(
         been.
     random_state : int, Generator or RandomState, optional
         Seed of the mean colours, which are the same for every `sigma`, and of the noise.
+
+    Returns
+    -------
+    ImageDataset
+        MNIST's own split, with the mean colours in `colors`.
     """
     import pandas as pd
 
@@ -110,7 +129,7 @@ def load(
 
 
 def _read(path: Path) -> NDArray[np.uint8]:
-    """An array in MNIST's own format: two zeros, the type, the number of axes, their lengths, then the bytes."""
+    """Read an array in MNIST's own format: two zeros, the type, the number of axes, their lengths, then the bytes."""
     with gzip.open(path) as file:
         raw = file.read()
     shape = np.frombuffer(raw, ">i4", raw[3], 4)
@@ -118,7 +137,7 @@ def _read(path: Path) -> NDArray[np.uint8]:
 
 
 def _table(images: NDArray[np.uint8], color: Pixels) -> pd.DataFrame:
-    """Images tinted with one colour, or each with its own."""
+    """Make a table of images, tinted with one colour or each with its own."""
     import pandas as pd
 
     pixels = np.empty((len(images), *_SHAPE), dtype=np.float32)

@@ -80,6 +80,11 @@ def load(
         training rows alone may set.
     random_state : int, Generator or RandomState, optional
         Another seed gives another split.
+
+    Returns
+    -------
+    Dataset
+        A split drawn by `random_state`.
     """
     import pandas as pd
 

@@ -64,6 +64,11 @@ def load(
         The share of test rows. The split is stratified by label, race and sex, whichever of them is `sensitive`.
     random_state : int, Generator or RandomState, optional
         Another seed gives another split.
+
+    Returns
+    -------
+    Dataset
+        A stratified split drawn by `random_state`, with the label `two_year_recid`.
     """
     chosen = sensitive_columns(sensitive, _SENSITIVE)
     two = one_of("races", races, ("all", "two")) == "two"
@@ -78,7 +83,7 @@ def load(
 
 
 def _read(path: Path) -> pd.DataFrame:
-    """The rows that ProPublica's analysis keeps."""
+    """Read the rows that ProPublica's analysis keeps."""
     import pandas as pd
 
     # The header names two columns twice; of `priors_count` both are equal, and the first is taken.

@@ -60,6 +60,11 @@ def load(
         The share of test rows. The split is stratified by label, sex and marital status, whatever is `sensitive`.
     random_state : int, Generator or RandomState, optional
         Another seed gives another split.
+
+    Returns
+    -------
+    Dataset
+        A stratified split drawn by `random_state`.
     """
     chosen = sensitive_columns(sensitive, _SENSITIVE)
     train, test = split(_read(FILES[0].locate(data_home)), ["credit", *_SENSITIVE], test_size, random_state)

@@ -34,7 +34,7 @@ _NOISE = 0.1  # the probability that the outcome differs from the standing
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """The law of (S, V, Y), and what the best classifiers reach on it. All in closed form.
+    """The law of (S, V, Y) of the applicants, and what the best classifiers reach on it, in closed form.
 
     With p_s the law of the group and q_s that of V in group s, the Bayes classifier predicts V. The best classifier
     under demographic parity sees S and V and may draw at random: all groups get the same rates r, and group s agrees
@@ -63,7 +63,7 @@ class Population:
 
     @property
     def outcome_given_standing(self) -> Floats:
-        """P(Y = y | V = v), m × m."""
+        """The law of the outcome given the standing, P(Y = y | V = v), m × m."""
         m = self.ends.shape[1]
         other = self.noise / (m - 1)
         kernel: Floats = np.full((m, m), other) + (1.0 - self.noise - other) * np.eye(m)
@@ -71,25 +71,25 @@ class Population:
 
     @property
     def unfair_rates(self) -> Floats:
-        """p(ŷ|s) of the Bayes classifier, k × m: the law q_s of the standing."""
+        """The rates p(ŷ|s) of the Bayes classifier, k × m: the law q_s of the standing."""
         u, w = self.ends
         rates: Floats = u + self.position[:, None] * (w - u)
         return rates
 
     @property
     def joint(self) -> Floats:
-        """p(s, y), k × m."""
+        """The law p(s, y) of group and outcome, k × m."""
         law: Floats = self.p_group[:, None] * (self.unfair_rates @ self.outcome_given_standing)
         return law
 
     @property
     def unfair_error(self) -> float:
-        """The least error of any classifier."""
+        """The least error of any classifier, fair or not."""
         return self.noise
 
     @property
     def fair_rates(self) -> Floats:
-        """p(ŷ), the same for every group, of the best classifier under demographic parity."""
+        """The rates p(ŷ), the same for every group, of the best classifier under demographic parity."""
         order = np.argsort(self.position)
         median = order[np.searchsorted(np.cumsum(self.p_group[order]), 0.5 - 1e-12)]
         rates: Floats = self.unfair_rates[median]
@@ -103,7 +103,18 @@ class Population:
         return self.noise + float(kernel[0, 0] - kernel[0, 1]) * float(self.p_group @ distance)
 
     def contingency(self, notion: str | Notion = "demographic_parity") -> Contingency:
-        """The exact table of the Bayes classifier, of total weight one."""
+        """The exact table of the Bayes classifier, of total weight one.
+
+        Parameters
+        ----------
+        notion : str or Notion
+            What the table conditions on.
+
+        Returns
+        -------
+        Contingency
+            The law of condition, group and prediction.
+        """
         k, m = self.unfair_rates.shape
         s, v, y = (axis.ravel() for axis in np.meshgrid(np.arange(k), np.arange(m), np.arange(m), indexing="ij"))
         law = self.p_group[s] * self.unfair_rates[s, v] * self.outcome_given_standing[v, y]
@@ -113,7 +124,15 @@ class Population:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SyntheticDataset(Dataset):
-    """A drawn data set with the population that it was drawn from."""
+    """A drawn data set with the population that it was drawn from.
+
+    Attributes
+    ----------
+    name, X_train, y_train, s_train, X_test, y_test, s_test, note
+        As in `Dataset`.
+    population : Population
+        The exact law, and the best fair and unfair rates and errors.
+    """
 
     population: Population = field(kw_only=True)
 
@@ -170,7 +189,20 @@ def synthetic(
 
 
 def load(*, data_home: str | Path | None = None, **options: Any) -> Dataset:
-    """`synthetic` under the interface of the other data sets; it needs no folder."""
+    """Draw the synthetic data set under the interface of the other data sets.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        Not used: nothing is read from a file.
+    **options
+        What `synthetic` takes.
+
+    Returns
+    -------
+    SyntheticDataset
+        What `synthetic` returns.
+    """
     return synthetic(**options)
 
 
@@ -236,7 +268,7 @@ def _draw(population: Population, n: int, rng: np.random.Generator) -> tuple[pd.
 
 
 def _choose(p: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
-    """One class per row, drawn from the row's probabilities."""
+    """Draw one class per row from the row's probabilities."""
     below = rng.random(len(p))[:, None] > np.cumsum(p, axis=1)[:, :-1]
     chosen: NDArray[np.int64] = below.sum(axis=1)
     return chosen

@@ -37,7 +37,7 @@ def load(
     include_sensitive: bool = True,
     held_out: str = "test",
 ) -> TextDataset:
-    """Load the comments. The label is 1 for toxic.
+    """Load the Wikipedia comments. The label is 1 for toxic.
 
     Parameters
     ----------
@@ -49,6 +49,11 @@ def load(
         Whether the words that name a religion stay in the text.
     held_out : "test" or "dev"
         Which of the publisher's parts are the test rows.
+
+    Returns
+    -------
+    TextDataset
+        The publisher's training part and the part held out.
     """
     check_religions(religions)
     part = FILES[_PARTS.index(chosen("held_out", held_out, ("test", "dev")))]

@@ -50,6 +50,11 @@ def load(
         differ in the religion alone stay together.
     random_state : int, Generator or RandomState, optional
         Another seed gives another split.
+
+    Returns
+    -------
+    TextDataset
+        A split drawn by `random_state`.
     """
     import pandas as pd
 

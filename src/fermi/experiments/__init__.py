@@ -23,7 +23,7 @@ _FIGURES = Registry(figures.__name__, figures.__path__, others=", or 'all'")
 
 
 def names() -> list[str]:
-    """The figures and tables that `reproduce` knows."""
+    """The names of the figures and tables that `reproduce` knows."""
     return _FIGURES.names()
 
 

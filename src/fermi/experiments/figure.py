@@ -1,4 +1,4 @@
-"""What a figure of the paper is made of."""
+"""The parts that a figure of the paper is made of."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Figure:
     way: str = field(kw_only=True)
 
     def key(self, cell: Cell) -> str:
-        """What a cell is known by on disk: figures that run the same cell in the same way share it."""
+        """The key by which a cell is known on disk: figures that run the same cell in the same way share it."""
         # The way is written as the first journals have it, from when it was a module, so that they are still read.
         text = json.dumps([f"fermi.experiments._{self.way}.run", self.version, sorted(cell.items())])
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -22,7 +22,7 @@ _JOURNAL = "cells.jsonl"
 
 
 def reproduce(name: str, figure: Figure, *, quick: bool, output: Path, workers: int | None = None) -> None:
-    """Run what is not there yet, and write `cells.csv`, `summary.md` and `figure.png`."""
+    """Run the cells of a figure that are not there yet, and write `cells.csv`, `summary.md` and `figure.png`."""
     import pandas as pd
 
     if figure.draw is not None:
@@ -65,7 +65,7 @@ class Journal:
             self.done[entry["key"]] = entry["records"]
 
     def add(self, key: str, records: list[CellRecord]) -> None:
-        """Write one cell's records."""
+        """Write the records of one cell."""
         self.done[key] = records
         with self.path.open("a", encoding="utf-8") as file:
             file.write(self._before + json.dumps({"key": key, "records": records}) + "\n")
@@ -96,7 +96,7 @@ def _run_all(name: str, cells: dict[str, Cell], journal: Journal, workers: int) 
 
 
 def _run_cell(name: str, key: str, cell: Cell) -> tuple[str, list[CellRecord] | str]:
-    """In a process of its own, which finds the figure by its name: the records, or why there are none."""
+    """Run one cell in a process of its own: return its records, or why there are none."""
     from fermi.experiments import find
 
     began = time.perf_counter()
@@ -110,7 +110,7 @@ def _run_cell(name: str, key: str, cell: Cell) -> tuple[str, list[CellRecord] | 
 
 @functools.cache
 def _commit() -> str:
-    """Of the checkout that runs, with a plus if files have changed since."""
+    """The commit of the checkout that runs, with a plus if files have changed since."""
     git = ["git", "-C", str(Path(__file__).parent)]
     try:
         head = subprocess.run([*git, "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True)
@@ -132,13 +132,13 @@ def _draw(figure: Figure, records: Any, path: Path) -> None:
 
 
 def write(path: Path, content: bytes) -> None:
-    """The file appears whole or not at all."""
+    """Write a file that appears whole or not at all."""
     with whole_file(path) as partial:
         partial.write_bytes(content)
 
 
 def _provenance(name: str, quick: bool, cells: list[list[CellRecord]], ran: int, seconds: float) -> str:
-    """How the page came about: what is needed to make it again."""
+    """Say how a page came about: what is needed to make it again."""
     kind = (
         "A quick run: fewer rows, seeds and settings, a look at the shape and no evidence." if quick else "A full run."
     )
@@ -153,7 +153,7 @@ def _provenance(name: str, quick: bool, cells: list[list[CellRecord]], ran: int,
 
 
 def _machine() -> str:
-    """Its processor, cores and Python."""
+    """The machine in words: its processor, cores and Python."""
     model = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         named = (line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name"))

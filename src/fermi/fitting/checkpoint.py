@@ -11,6 +11,7 @@ from typing import IO, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from fermi._files import whole_file
 from fermi._typing import Floats
 from fermi.errors import FermiError
 
@@ -31,10 +32,8 @@ class MarkedFile:
 
     def _write(self, dump: Callable[[IO[bytes]], object]) -> None:
         """Write the file; it appears whole or not at all."""
-        partial = self.path.with_name(self.path.name + ".part")
-        with partial.open("wb") as file:
+        with whole_file(self.path) as partial, partial.open("wb") as file:
             dump(file)
-        partial.replace(self.path)
 
     def _read(self, parse: Callable[[Path], tuple[str, T]]) -> T | None:
         """What the file holds next to its mark, if there is a file."""

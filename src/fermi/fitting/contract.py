@@ -1,24 +1,66 @@
-"""What every estimator's training is made of, whatever it is that trains."""
+"""What a room that trains (linear, torch, boosting) brings, and what every fit is known by."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
+from fermi.fitting.problem import Problem
+
 Record: TypeAlias = dict[str, float]
+Report: TypeAlias = Callable[[Record], None]
+
+
+def unheard(entry: Record) -> None:
+    """A `Report` that nobody reads."""
 
 
 class Fitted(Protocol):
-    """A model trained at one λ: records of loss and ERMI, and the codes of the classes it predicts."""
+    """A model trained at one λ: its records of loss and ERMI, and the codes of the classes it predicts."""
 
     @property
-    def history(self) -> list[dict[str, float]]: ...  # noqa: D102
+    def history(self) -> list[Record]:
+        """The records, in the order made."""
 
-    def predict(self, X: Any) -> Any: ...  # noqa: D102
+    def predict(self, X: Any) -> Any:
+        """The code of each row's class."""
 
 
-class Trains(Protocol):
-    """Trains one problem at any λ, from the model of another λ if that helps."""
+FitT = TypeVar("FitT", bound=Fitted)
 
-    def fit(self, lam: float, rng: np.random.Generator, start: Any = None) -> Any: ...  # noqa: D102
+
+class Trainer(Protocol[FitT]):
+    """Trains one problem at any λ.
+
+    Between two fits the search for λ keeps what a trainer has measured of the rows: moments, bins, copies.
+    """
+
+    def fit(
+        self,
+        lam: float,
+        rng: np.random.Generator,
+        start: FitT | None = None,
+        report: Report = unheard,
+        *,
+        held_out: Problem | None = None,
+        saving: bool = False,
+    ) -> FitT:
+        """Train at λ, from the model of another λ if that helps.
+
+        Parameters
+        ----------
+        lam : float
+            λ.
+        rng : numpy Generator
+            The random numbers of this fit.
+        start : fit, optional
+            A fit of the same problem at another λ.
+        report : function of a record
+            Called with each record as it is made.
+        held_out : Problem, optional
+            Rows on which training stops early when the objective no longer falls.
+        saving : bool
+            Whether this fit writes its checkpoint, and goes on from one it finds.
+        """

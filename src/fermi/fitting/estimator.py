@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from fermi._typing import Floats
 from fermi.errors import bad_argument, listed
 from fermi.fitting import advice
-from fermi.fitting.contract import Trains
+from fermi.fitting.contract import FitT, Trainer
 from fermi.fitting.lam_search import choose_lam
 from fermi.fitting.options import Common
 from fermi.fitting.problem import Problem, Source, read_problem, refuse_other_rows
@@ -23,11 +23,13 @@ from fermi.inputs.arguments import generator
 from fermi.inputs.columns import row_index
 from fermi.inputs.features import known_target, read_features, read_target, unchanged_on_error
 
+SettingsT = TypeVar("SettingsT", bound=Common)
 
-class FairEstimator(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+
+class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], metaclass=ABCMeta):
     """A classifier with `fairness`, `lam`, `attributes` and `max_violation`.
 
-    One that trains in its own way says how it reads its options, what trains one problem at one λ, what does so in the
+    One that trains in its own way says how it reads its options, what trains one problem at any λ, what trains in the
     search for λ, what to keep of a fit, and how it scores rows.
     """
 
@@ -63,7 +65,7 @@ class FairEstimator(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         estimator
-            Itself.
+            The estimator itself, fitted.
         """
         settings = self._settings()
         with unchanged_on_error(self):
@@ -82,57 +84,90 @@ class FairEstimator(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 fit = trainer.fit(lam, rng, start, progress.record, held_out=judges, saving=True)
         self.lam_, self.lam_path_ = lam, path
         self._keep(fit, problem, classes)
-        self._after(fit, trainer, problem, settings)
+        self._after(fit, problem, settings)
         advice.constant_predictions(fit.predict, problem, lam, classes.tolist())
         return self
 
     @abstractmethod
     def decision_function(self, X: Any) -> Floats:
-        """Logits: (n,) of the second of two classes, else (n, m)."""
+        """Logits of each row, from which probabilities and labels follow.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+
+        Returns
+        -------
+        (n,) or (n, m) array
+            The logit of the second class where there are two, else one per class.
+        """
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, one row each."""
+        """Probability of each class for each row.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+
+        Returns
+        -------
+        (n, m) array
+            One column per class, in the order of `classes_`.
+        """
         return probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
+        """Predict the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+
+        Returns
+        -------
+        (n,) array
+            Labels.
+        """
         codes = most_probable(self.decision_function(X))
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
     @abstractmethod
-    def _settings(self) -> Any:
+    def _settings(self) -> SettingsT:
         """The options, checked."""
 
-    def _features(self, X: Any, y: Any, settings: Any, *, reset: bool) -> tuple[Any, Any]:
+    def _features(self, X: Any, y: Any, settings: SettingsT, *, reset: bool) -> tuple[Any, Any]:
         """X and y as arrays."""
         return read_features(self, X, y, reset=reset)
 
     @abstractmethod
-    def _trainer(self, problem: Problem, settings: Any) -> Any:
+    def _trainer(self, problem: Problem, settings: SettingsT) -> Trainer[FitT]:
         """What trains this problem at any λ."""
 
-    def _judges(self, held_out: Problem | None, settings: Any) -> Problem | None:
+    def _judges(self, held_out: Problem | None, settings: SettingsT) -> Problem | None:
         """The rows that say when to stop. The fits of the search for λ do not stop early, so the last does not."""
         return held_out if settings.max_violation is None else None
 
-    def _searcher(self, settings: Any, held_out: Problem | None) -> Callable[[Problem], Trains]:
-        """What does so in the search for λ, which `held_out` judges if it is given."""
+    def _searcher(self, settings: SettingsT, held_out: Problem | None) -> Callable[[Problem], Trainer[FitT]]:
+        """What trains a problem in the search for λ; rows held out, if given, judge the fits."""
         return lambda problem: self._trainer(problem, settings)
 
-    def _last_fit(self, problem: Problem, classes: NDArray[Any], settings: Any) -> Any:
+    def _last_fit(self, problem: Problem, classes: NDArray[Any], settings: SettingsT) -> FitT | None:
         """Where a warm start begins."""
         return None
 
-    def _keep(self, fit: Any, problem: Problem, classes: NDArray[Any]) -> None:
+    def _keep(self, fit: FitT, problem: Problem, classes: NDArray[Any]) -> None:
         """Set what was learned."""
         self.classes_, self.groups_, self.history_ = classes, problem.groups, fit.history
 
-    def _after(self, fit: Any, trainer: Any, problem: Problem, settings: Any) -> None:
+    def _after(self, fit: FitT, problem: Problem, settings: SettingsT) -> None:
         """What else is to be done or said of a fit."""
 
     def _read(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, settings: Common
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, settings: SettingsT
     ) -> tuple[Problem, NDArray[Any]]:
         """The training rows, coded, and their classes."""
         matrix, labels = self._features(X, y, settings, reset=True)
@@ -145,7 +180,7 @@ class FairEstimator(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return problem, classes
 
     def _read_held_out(
-        self, eval_set: Any, training: Any, problem: Problem, classes: NDArray[Any], settings: Common
+        self, eval_set: Any, training: Any, problem: Problem, classes: NDArray[Any], settings: SettingsT
     ) -> Problem:
         """The rows of `eval_set`, coded."""
         if not isinstance(eval_set, tuple | list) or len(eval_set) != 3:

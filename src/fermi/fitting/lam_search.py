@@ -1,33 +1,47 @@
-"""The λ of a fit: the one given, or the smallest that keeps `max_violation` on held-out rows."""
+"""The λ of a fit: the one given, or the smallest whose hard parity difference on held-out rows is within a bound.
+
+Nothing is assumed of how the violation depends on λ, nor of λ's scale. The violation of labels is no monotone function
+of λ: the gap between two groups may change its sign, so that it falls to zero and grows again. And one data set needs
+λ of 5 where another needs 100.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Generic, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from fermi._typing import Ints
 from fermi.errors import bad_argument
-from fermi.fitting.contract import Fitted, Trains
+from fermi.fitting.contract import FitT, Trainer
 from fermi.fitting.options import Common
 from fermi.fitting.problem import Problem
 from fermi.fitting.progress import Progress
-from fermi.fitting.smallest_lam import Violation, smallest, violation
+from fermi.formulas.gaps import parity_difference, standard_error
 from fermi.inputs.folds import folds
 
 _FOLDS = 3
 _MANY_ROWS = 200_000  # one part held out says enough
 _FIRST_SHARE = 0.02  # of the loss, that the fairness term first makes up
+_GROWTH = 2.0
+_DOUBLINGS = 20
+FINE = 1.1  # two values of λ closer than this factor are as good as one
+_DIP_TRIALS = 5
+_FLAT_TRIALS = 5
+_FLAT = 0.1
+NEARLY = 0.25
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 def choose_lam(
     problem: Problem,
     settings: Common,
-    trainer_for: Callable[[Problem], Trains],
+    trainer_for: Callable[[Problem], Trainer[FitT]],
     held_out: Problem | None,
     rng: np.random.Generator,
     progress: Progress,
@@ -63,8 +77,11 @@ def choose_lam(
 
 
 def _parts(
-    problem: Problem, trainer_for: Callable[[Problem], Trains], held_out: Problem | None, rng: np.random.Generator
-) -> list[tuple[Trains, Problem]]:
+    problem: Problem,
+    trainer_for: Callable[[Problem], Trainer[FitT]],
+    held_out: Problem | None,
+    rng: np.random.Generator,
+) -> list[tuple[Trainer[FitT], Problem]]:
     """What trains on some rows, and the rows to judge it on."""
     if held_out is not None:
         return [(trainer_for(problem), held_out)]
@@ -78,19 +95,19 @@ def _parts(
     return [(trainer_for(trained), judged) for trained, judged in parts]
 
 
-class _Path:
+class _Path(Generic[FitT]):
     """Fits along λ, each started from that of the nearest λ before it."""
 
-    def __init__(self, parts: list[tuple[Trains, Problem]], rng: np.random.Generator) -> None:
+    def __init__(self, parts: list[tuple[Trainer[FitT], Problem]], rng: np.random.Generator) -> None:
         self.parts, self.rng = parts, rng
-        self.fits: dict[float, list[Fitted]] = {}
+        self.fits: dict[float, list[FitT]] = {}
         self.rows = join([judged for _, judged in parts])
 
-    def fits_at(self, lam: float) -> list[Fitted]:
+    def fits_at(self, lam: float) -> list[FitT]:
         """The fit of every part."""
         if lam not in self.fits:
             near = min(self.fits, key=lambda other: abs(math.log((other + 1e-9) / (lam + 1e-9))), default=None)
-            starts: list[Any] = [None] * len(self.parts) if near is None else self.fits[near]
+            starts: Sequence[FitT | None] = [None] * len(self.parts) if near is None else self.fits[near]
             self.fits[lam] = [
                 trainer.fit(lam, self.rng, start) for (trainer, _), start in zip(self.parts, starts, strict=True)
             ]
@@ -117,3 +134,110 @@ def join(problems: list[Problem]) -> Problem:
         conditions=np.concatenate([p.conditions for p in problems]),
         attributes=tuple(attributes),
     )
+
+
+class Violation(NamedTuple):
+    """A hard parity difference on held-out rows and its standard error."""
+
+    gap: float
+    error: float
+
+
+class Trial(NamedTuple):
+    """One λ that was tried."""
+
+    lam: float
+    violation: Violation
+
+
+class Choice(NamedTuple):
+    """The trial chosen, whether it is within the bound, and all trials in the order made."""
+
+    trial: Trial
+    reached: bool
+    trials: list[Trial]
+
+
+def smallest(measure: Callable[[float], Violation], bound: float, first: float) -> Choice:
+    """Try λ = 0, `first` and its doublings; stop at the first within the bound, and refine between it and the last."""
+    trials: list[Trial] = []
+
+    def tried(lam: float) -> Trial:
+        trials.append(Trial(lam, measure(lam)))
+        return trials[-1]
+
+    path = [tried(0.0)]
+    while path[-1].violation.gap > bound:
+        if len(path) > _DOUBLINGS or _is_flat(path):
+            return Choice(_nearly_best(trials), False, trials)
+        path.append(tried(first * _GROWTH ** (len(path) - 1)))
+        if path[-1].violation.gap > bound and _is_dip(path):
+            found = _lowest_between(tried, path[-3].lam or first / _GROWTH, path[-1].lam, bound)
+            if found is not None:
+                before = [trial for trial in trials if trial.lam < found.lam and trial.violation.gap > bound]
+                path = [max(before, key=lambda trial: trial.lam), found]
+    return Choice(path[0] if len(path) == 1 else _refined(tried, path[-2], path[-1], bound), True, trials)
+
+
+def _is_flat(path: list[Trial]) -> bool:
+    """Whether the violation changed at first and has stopped changing, compared with its standard error."""
+    gaps = [trial.violation.gap for trial in path[-_FLAT_TRIALS:]]
+    noise = _FLAT * path[-1].violation.error
+    moved = abs(path[0].violation.gap - gaps[-1]) > noise
+    return moved and len(gaps) == _FLAT_TRIALS and max(gaps) - min(gaps) < noise
+
+
+def _nearly_best(trials: list[Trial]) -> Trial:
+    """The smallest λ whose violation is the smallest but for a fraction of its standard error.
+
+    Violations of two λ on the same rows differ far less by chance than either does by itself, hence a fraction.
+    """
+    best = min(trials, key=lambda trial: trial.violation.gap).violation
+    good = [trial for trial in trials if trial.violation.gap <= best.gap + NEARLY * best.error]
+    return min(good, key=lambda trial: trial.lam)
+
+
+def _is_dip(path: list[Trial]) -> bool:
+    """Whether the violation fell and rose again over the last three trials."""
+    if len(path) < 3:
+        return False
+    left, low, right = (trial.violation.gap for trial in path[-3:])
+    return low < left and low < right
+
+
+def _lowest_between(tried: Callable[[float], Trial], low: float, high: float, bound: float) -> Trial | None:
+    """Golden-section search over log λ for a trial within the bound."""
+    left, right = math.log(low), math.log(high)
+    inner = [tried(math.exp(right - _GOLDEN * (right - left))), tried(math.exp(left + _GOLDEN * (right - left)))]
+    for _ in range(_DIP_TRIALS):
+        for trial in inner:
+            if trial.violation.gap <= bound:
+                return trial
+        if inner[0].violation.gap < inner[1].violation.gap:
+            right = math.log(inner[1].lam)
+            inner = [tried(math.exp(right - _GOLDEN * (right - left))), inner[0]]
+        else:
+            left = math.log(inner[0].lam)
+            inner = [inner[1], tried(math.exp(left + _GOLDEN * (right - left)))]
+    return None
+
+
+def _refined(tried: Callable[[float], Trial], outside: Trial, inside: Trial, bound: float) -> Trial:
+    """Halve the gap between the last λ outside the bound and the first within, on a logarithmic scale."""
+    low = outside.lam or inside.lam / _GROWTH
+    while inside.lam / low > FINE:
+        middle = tried(math.sqrt(low * inside.lam))
+        if middle.violation.gap <= bound:
+            inside = middle
+        else:
+            low = middle.lam
+    return inside
+
+
+def violation(problem: Problem, predicted: Ints) -> Violation:
+    """The hard parity difference of predicted class codes; of several attributes, the largest."""
+    found = []
+    for cells in problem.cells():
+        table, squares = (count(predicted, problem.n_classes) for count in (cells.hard, cells.hard_squares))
+        found.append(Violation(parity_difference(table), standard_error(table, squares)))
+    return max(found)

@@ -16,8 +16,7 @@ from fermi._typing import Floats, Ints
 from fermi.compiled import kernels
 from fermi.errors import bad_argument
 from fermi.formulas import ermi as formula
-
-_NONE = np.zeros(1, dtype=np.int64)
+from fermi.inputs.cells import Cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,46 +25,48 @@ class Term:
 
     Attributes
     ----------
-    cells : (n,) int64
-        condition · n_groups + group, or -1: unknown group, or outside 𝒵. Such rows train the loss alone.
-    share : (n,) float64
-        The row's weight over the weight of all rows that count, 0 for those that do not, so that Ψ = Σ share_i ψ_i.
+    rows : Cells
+        The cell of each row; a row without one trains the loss alone. The weight there is the row's share of the weight
+        of all rows that count, 0 for a row that does not, so that Ψ = Σ share_i ψ_i.
     p_z : (Z,) float64
         Weight of each condition.
     prior : (Z, k) float64
         p(s|z). Fixed: it does not depend on the predictions, so a batch's gradient stays unbiased.
     """
 
-    cells: Ints
-    share: Floats
+    rows: Cells
     p_z: Floats
     prior: Floats
 
     @classmethod
-    def from_codes(cls, conditions: Ints, groups: Ints, shape: tuple[int, int], weight: Floats) -> Term:
-        """From the condition and the group of each row (-1: does not count) and their numbers."""
-        Z, k = shape
-        counted = (conditions >= 0) & (groups >= 0)
-        total = float(weight[counted].sum())
+    def of(cls, cells: Cells) -> Term:
+        """The term of all rows that count, with the prior of their groups."""
+        counted = cells.counted
+        total = float(cells.weight[counted].sum())
         if total == 0.0:
             raise bad_argument("sensitive_features", "is unknown wherever the notion looks", "some known groups there")
-        cells = np.where(counted, conditions * k + groups, -1)
-        share = np.where(counted, weight / total, 0.0)
-        joint = np.bincount(cells[counted], weights=share[counted], minlength=Z * k).reshape(Z, k)
+        rows = cells.weighed(np.where(counted, cells.weight / total, 0.0))
+        joint = rows.totals()
         p_z = joint.sum(axis=1)
-        return cls(cells, share, p_z, joint / formula.nonzero(p_z)[:, None])
+        return cls(rows, p_z, joint / formula.nonzero(p_z)[:, None])
+
+    @property
+    def cells(self) -> Ints:
+        """The cell of each row, or -1."""
+        return self.rows.index
+
+    @property
+    def share(self) -> Floats:
+        """The share of each row."""
+        return self.rows.weight
 
     def laws(self, F: Floats) -> Floats:
         """The law of (S, Ŷ) given each z, for predictions F: Z × k × m."""
-        Z, k = self.prior.shape
-        table = np.zeros((1 + Z * k, F.shape[1]))
-        kernels.add_probabilities(_NONE, 0, 0, self.cells, -1, F, self.share, np.inf, table)
-        return self.conditional(table[1:])
+        return self.conditional(self.rows.soft(F))
 
     def conditional(self, table: Floats) -> Floats:
-        """The same from Σ share_i F_i of every cell, (Z·k) × m."""
-        Z, k = self.prior.shape
-        laws: Floats = table.reshape(Z, k, table.shape[1]) / formula.nonzero(self.p_z)[:, None, None]
+        """The law of (S, Ŷ) given each z, from the table Σ share_i F_i of every cell, Z × k × m."""
+        laws: Floats = table / formula.nonzero(self.p_z)[:, None, None]
         return laws
 
     def ermi(self, laws: Floats) -> float:
@@ -149,11 +150,6 @@ class FairObjective:
         for term, W in zip(self.terms, duals, strict=True):
             term.add_gradient(F, W, self.lam, gradient)
         return gradient
-
-    def saddle_value(self, logits: Floats, duals: tuple[Floats, ...]) -> float:
-        """F(θ, W) of the min-max problem, for given W of each term."""
-        F, loss = self._predict(logits)
-        return loss + self.lam * sum(t.dual_value(W, t.laws(F)) for t, W in zip(self.terms, duals, strict=True))
 
     def optimal_duals(self, logits: Floats) -> tuple[Floats, ...]:
         """W*(θ) of each term."""

@@ -12,8 +12,9 @@ from fermi._typing import Floats, Ints
 from fermi.errors import bad_argument, listed
 from fermi.fitting.objective import FairObjective, Term
 from fermi.inputs.arguments import number
-from fermi.inputs.columns import check_rows, read_columns, row_index
-from fermi.inputs.groups import ARGUMENT, GroupEncoder
+from fermi.inputs.cells import Cells
+from fermi.inputs.columns import Column, check_rows, read_columns, row_index
+from fermi.inputs.groups import ARGUMENT, ordered_codes
 from fermi.inputs.predictions import read_weight
 from fermi.notions import Notion
 
@@ -25,23 +26,21 @@ class Attribute(NamedTuple):
     codes: Ints
 
     @classmethod
-    def read(cls, sensitive_features: Any, attributes: str, *, known: bool = True) -> tuple[Attribute, ...]:
+    def of(cls, columns: dict[str | None, Column], attributes: str, *, known: bool = True) -> tuple[Attribute, ...]:
         """One for the combinations of all columns, or one per column; some group must be `known` in each."""
-        if sensitive_features is None:
+        if not columns:
             return ()
-        columns = read_columns(sensitive_features, ARGUMENT)
         if attributes == "intersection" or len(columns) == 1:
             parts: list[Any] = [columns]
         else:
             parts = [{f"column {name}" if str(name).isdigit() else name: c} for name, c in columns.items()]
         found = []
         for part in parts:
-            encoder = GroupEncoder()
-            codes = encoder.fit_transform(part)
-            if known and not encoder.groups_:
+            codes = ordered_codes(part)
+            if known and not codes.values_of:
                 name = ARGUMENT if len(parts) == 1 else f"{ARGUMENT}[{next(iter(part))!r}]"
                 raise bad_argument(name, "is unknown in every row", "a known group in at least one")
-            found.append(cls(encoder.groups_, codes))
+            found.append(cls(tuple(codes.values_of), codes.dense()))
         return tuple(found)
 
 
@@ -111,11 +110,13 @@ class Problem:
 
     def objective(self, lam: float) -> FairObjective:
         """Loss + λ Σ ERMI over these rows."""
-        terms = tuple(
-            Term.from_codes(self.conditions, a.codes, (self.n_conditions, len(a.labels)), self.weight)
-            for a in self.attributes
+        return FairObjective(self.target, self.loss_weight, tuple(Term.of(cells) for cells in self.cells()), lam)
+
+    def cells(self) -> tuple[Cells, ...]:
+        """The cells of the rows, for each attribute."""
+        return tuple(
+            Cells.of(self.conditions, a.codes, (self.n_conditions, len(a.labels)), self.weight) for a in self.attributes
         )
-        return FairObjective(self.target, self.loss_weight, terms, lam)
 
     def take(self, rows: Ints | slice) -> Problem:
         """Some of the rows."""
@@ -195,7 +196,7 @@ def read_problem(
         conditions.dense(),
         class_weights(class_weight, classes, target, weight),
         tuple(conditions.values_of),
-        Attribute.read(sensitive, attributes, known=known),
+        Attribute.of(columns, attributes, known=known),
         tuple(columns),
     )
 

@@ -17,7 +17,15 @@ from fermi.formulas.ermi import ermi, optimal_dual
 
 
 class Bound(NamedTuple):
-    """An inequality left ≤ right, both sides evaluated."""
+    """An inequality between two measures, with both of its sides evaluated.
+
+    Attributes
+    ----------
+    statement : str
+        The inequality in symbols, such as "ρ_R² ≤ ERMI".
+    left, right : float
+        Its two sides; `left` is at most `right`.
+    """
 
     statement: str
     left: float
@@ -25,7 +33,7 @@ class Bound(NamedTuple):
 
 
 def ermi_bounds(laws: Sequence[tuple[float, Law]]) -> list[Bound]:
-    """Every inequality that ties ERMI to another measure."""
+    """Every inequality that ties ERMI to another measure, for laws by condition."""
 
     def mean(of_law: Callable[[Law], float]) -> float:
         return sum(p_z * float(of_law(law)) for p_z, law in laws)
@@ -62,7 +70,7 @@ def ermi_bounds(laws: Sequence[tuple[float, Law]]) -> list[Bound]:
 
 
 def _rank(law: Law) -> int:
-    """min(k, m), counting the groups and classes with weight."""
+    """The smaller number of groups and classes with weight, min(k, m)."""
     return int(min(np.count_nonzero(law.sum(1)), np.count_nonzero(law.sum(0))))
 
 
@@ -71,14 +79,17 @@ def _least(p: Law) -> float:
 
 
 def _spread(p_y: Law) -> float:
-    """The largest p(ŷ)(1 − p(ŷ)), with 1 − p(ŷ) as the sum of the others: a difference would lose a rare rest."""
+    """The largest p(ŷ)(1 − p(ŷ)), with 1 − p(ŷ) summed over the others: a difference would lose a rare rest."""
     before = np.concatenate([[0.0], np.cumsum(p_y[:-1])])
     after = np.concatenate([np.cumsum(p_y[:0:-1])[::-1], [0.0]])
     return float((p_y * (before + after)).max())
 
 
 def _linf_bound(law: Law) -> float:
-    """Merging all other classes and all other groups cannot raise a χ²-divergence, and leaves a 2 × 2 table."""
+    """The bound on the conditional L∞ of one law.
+
+    Merging all other classes and all other groups cannot raise a χ²-divergence, and leaves a 2 × 2 table.
+    """
     p_least = _least(law.sum(1))
     return float(np.sqrt(ermi(law) * _spread(law.sum(0)) * max(1.0 - p_least, 0.0) / p_least))
 
@@ -89,7 +100,10 @@ def _difference(law: Law) -> float:
 
 
 def _difference_bound(law: Law) -> float:
-    """Σ_s p(s) δ_s² ≤ ERMI·p(ŷ)(1−p(ŷ)) for the deviations δ_s of one class; the largest δ_a − δ_b under that."""
+    """The bound on the parity difference of one law.
+
+    Σ_s p(s) δ_s² ≤ ERMI·p(ŷ)(1−p(ŷ)) for the deviations δ_s of one class; this is the largest δ_a − δ_b under that.
+    """
     p_s = law.sum(1)
     rarest = np.sort(p_s[p_s > 0])[:2]
     return float(np.sqrt(ermi(law) * _spread(law.sum(0)) * (1.0 / rarest).sum())) if len(rarest) > 1 else 0.0

@@ -1,4 +1,4 @@
-"""The other measures of dependence between group and prediction, for one condition (appendix C)."""
+"""Measures of dependence between group and prediction other than ERMI, for one condition (appendix C)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fermi.formulas.ermi import centred, excess
 
 
 def log_ratio(P: Law) -> tuple[Law, Law]:
-    """The cells with weight, and log(P / (p_s p_y)) there.
+    """The cells of a law that have weight, and log(P / (p_s p_y)) there.
 
     From the relative excess where that is small, so that no digit is lost near independence, and from the three
     logarithms elsewhere, since the product of two rare margins may be too small to hold.
@@ -23,7 +23,7 @@ def log_ratio(P: Law) -> tuple[Law, Law]:
 
 
 def mutual_information(P: Law) -> float:
-    """I_1 = Σ P log(P / (p_s p_y)), in nats (equation MI)."""
+    """Shannon's mutual information, I_1 = Σ P log(P / (p_s p_y)), in nats (equation MI)."""
     p, log_r = log_ratio(P)
     # The excess sums to nothing, but with it every term is at least zero and of second order.
     E = excess(P)
@@ -31,22 +31,23 @@ def mutual_information(P: Law) -> float:
 
 
 def log_mean_power(p: Law, log_r: Law, a: float) -> float:
-    """log(Σ p r^a) / a with Σ p = 1, for a ≠ 0 of any size and sign without overflow or cancellation."""
+    """A power mean in logarithms, log(Σ p r^a) / a with Σ p = 1, for any a ≠ 0 without overflow or cancellation."""
     if abs(a) * float(np.abs(log_r).max()) < 1.0:
         return float(np.log1p((p * np.expm1(a * log_r)).sum())) / a
     return float(logsumexp(a * log_r, b=p)) / a
 
 
 def renyi_correlation(P: Law) -> float:
-    """ρ_R: the second singular value of Q = P/√(p_s p_y), the first of its centred form (Witsenhausen).
+    """The Rényi correlation ρ_R: the second singular value of Q = P/√(p_s p_y) (Witsenhausen).
 
-    The paper prints the second eigenvalue of QᵀQ, which is the square of this.
+    It is the first singular value of the centred form of Q. The paper prints the second eigenvalue of QᵀQ, which is the
+    square of this.
     """
     return float(np.linalg.norm(centred(P), 2))
 
 
 def pearson_correlation(P: Law) -> float:
-    """Cov(Ŷ, S) / √(Var Ŷ · Var S) with Ŷ and S numbered 0, 1, 2, …; 0 if either is constant.
+    """Pearson's correlation of Ŷ and S, numbered 0, 1, 2, …; 0 if either is constant.
 
     Equation (PC) as printed does not centre, which would not be a correlation.
     """
@@ -60,7 +61,7 @@ def pearson_correlation(P: Law) -> float:
 
 
 def lq_violation(P: Law, q: float) -> float:
-    """L_q = (Σ |P − p_s p_y|^q)^{1/q}, the largest entry for q = ∞ (equation Lq)."""
+    """The L_q violation, (Σ |P − p_s p_y|^q)^{1/q}, the largest entry for q = ∞ (equation Lq)."""
     E = excess(P).ravel()
     largest = float(np.abs(E).max())
     # In units of the largest entry, whose powers are 1: those of the rest may vanish, as they should.
@@ -68,24 +69,24 @@ def lq_violation(P: Law, q: float) -> float:
 
 
 def group_rates(P: Law) -> Law:
-    """p(ŷ|s) for the groups with weight, one row each."""
+    """The rates p(ŷ|s) of the groups with weight, one row each."""
     present = P[P.sum(1) > 0]
     rates: Law = present / present.sum(1, keepdims=True)
     return rates
 
 
 def linf_violation(P: Law) -> float:
-    """The largest over s, ŷ of |p(ŷ|s) − p(ŷ)| (definition of the conditional L∞ violation)."""
+    """The conditional L∞ violation: the largest |p(ŷ|s) − p(ŷ)| over groups and classes."""
     return float(np.abs(group_rates(P) - P.sum(0)).max())
 
 
 def rate_spread(P: Law) -> tuple[Law, Law]:
-    """Smallest and largest p(ŷ|s) over the groups with weight, per class."""
+    """The smallest and the largest rate p(ŷ|s) over the groups with weight, per class."""
     rates = group_rates(P)
     return rates.min(0), rates.max(0)
 
 
 def rate_ratios(P: Law) -> Law:
-    """Smallest over largest p(ŷ|s) per class; 1 for a class that no group is given."""
+    """The smallest over the largest rate p(ŷ|s) per class; 1 for a class that no group is given."""
     low, high = rate_spread(P)
     return np.divide(low, high, out=np.ones_like(high), where=high > 0)

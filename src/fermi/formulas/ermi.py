@@ -9,17 +9,17 @@ from typing import Any
 
 
 def nonzero(x: Any) -> Any:
-    """x, and 1 where x is 0: a divisor under which what has no weight, and so is 0 itself, stays 0."""
+    """A divisor: x, or 1 where x is 0, so that what has no weight, and so is 0 itself, stays 0."""
     return x + (x == 0)
 
 
 def excess(P: Any) -> Any:
-    """P − p_s p_yᵀ, zero under independence."""
+    """What the joint law has beyond independence: P − p_s p_yᵀ."""
     return P - P.sum(1)[:, None] * P.sum(0)[None, :]
 
 
 def centred(P: Any) -> Any:
-    """M = (P − p_s p_yᵀ) / √(p_s p_yᵀ): the matrix Q = P/√(p_s p_yᵀ) without its trivial singular value 1.
+    """The matrix M = (P − p_s p_yᵀ) / √(p_s p_yᵀ): Q = P/√(p_s p_yᵀ) without its trivial singular value 1.
 
     Its squared Frobenius norm is D_R and its largest singular value ρ_R (appendix C, lemma on Tr(QᵀQ)).
     """
@@ -27,7 +27,7 @@ def centred(P: Any) -> Any:
 
 
 def ermi(P: Any) -> Any:
-    """D_R = Σ (P − p_s p_y)² / (p_s p_y), the same as Σ P²/(p_s p_y) − 1 (equation ERMI; appendix C for the first).
+    """ERMI, D_R = Σ (P − p_s p_y)² / (p_s p_y) = Σ P²/(p_s p_y) − 1 (equation ERMI; appendix C for the first form).
 
     Subtracting before squaring keeps every digit near independence, where the second form would lose them all; each
     factor is divided by its own margin, since the square of a rare cell may be too small to be represented.
@@ -37,24 +37,28 @@ def ermi(P: Any) -> Any:
 
 
 def optimal_dual(P: Any) -> Any:
-    """W* = P_s^{-1/2} P P_ŷ^{-1}, the W that attains D_R (proof of proposition 1)."""
+    """The optimal adversary W* = P_s^{-1/2} P P_ŷ^{-1}, which attains D_R (proof of proposition 1)."""
     return P / nonzero(P.sum(1))[:, None] ** 0.5 / nonzero(P.sum(0))[None, :]
 
 
 def dual_value(W: Any, P: Any) -> Any:
-    """Ψ(W) = −Tr(W P_ŷ Wᵀ) + 2 Tr(W P_{ŷ,s} P_s^{-1/2}) − 1, at most D_R (proposition 1)."""
+    """The variational form Ψ(W) = −Tr(W P_ŷ Wᵀ) + 2 Tr(W P_{ŷ,s} P_s^{-1/2}) − 1, at most D_R (proposition 1)."""
     p_s, p_y = P.sum(1), P.sum(0)
     return 2.0 * (W * P / nonzero(p_s)[:, None] ** 0.5).sum() - (W * W * p_y[None, :]).sum() - 1.0
 
 
-def dual_gradient(W: Any, P: Any) -> Any:
-    """∇_W Ψ = 2 P_s^{-1/2} P − 2 W P_ŷ, zero at W* (Algorithm 1, ascent step)."""
-    p_s, p_y = P.sum(1), P.sum(0)
+def dual_gradient(W: Any, P: Any, p: Any = None) -> Any:
+    """∇_W Ψ = 2 P_s^{-1/2} P − 2 W P_ŷ, zero at W* (Algorithm 1, ascent step).
+
+    `p` is the prior of S, by default that of P. For the P of a batch it must be that of all rows, lest the gradient be
+    biased.
+    """
+    p_s, p_y = P.sum(1) if p is None else p, P.sum(0)
     return 2.0 * (P / nonzero(p_s)[:, None] ** 0.5 - W * p_y[None, :])
 
 
 def class_costs(W: Any, p: Any) -> Any:
-    """C with ψ_i = F_i · C[s_i] − 1: what the adversary W charges group s for class j, given the prior p of S.
+    """What the adversary W charges group s for class j, given the prior p of S: C with ψ_i = F_i · C[s_i] − 1.
 
     Given W, the paper's ψ is linear in the predicted probabilities (corollary 1); this is its coefficient.
     """
@@ -62,10 +66,10 @@ def class_costs(W: Any, p: Any) -> Any:
 
 
 def row_costs(W_s: Any, p_s: Any, norms: Any) -> Any:
-    """The same for some rows: their groups' rows of W, the prior of those groups, and the column norms Σ_s W²."""
+    """What the adversary charges some rows: from their groups' rows of W and prior, and the column norms Σ_s W²."""
     return W_s * (2.0 / nonzero(p_s) ** 0.5) - norms
 
 
 def tilt(F: Any, C: Any) -> Any:
-    """∇ of F · C in the logits of F = softmax, one row each: F ∘ (C − F · C)."""
+    """The gradient of F · C in the logits of F = softmax, row by row: F ∘ (C − F · C)."""
     return F * (C - (F * C).sum(1)[:, None])

@@ -6,7 +6,7 @@ import math
 
 
 def wilson(p: float, n: float, z: float) -> tuple[float, float]:
-    """The rates from which p of n rows lies no more than z standard errors (Wilson 1927).
+    """Wilson's interval: the rates from which p of n rows lies no more than z standard errors (Wilson 1927).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The measures of many tables at once, for tables drawn in simulation: those of `ermi.py` and `dependence.py`.
+"""The measures of many tables at once, for tables drawn in simulation.
 
 These spend no care on cells too rare to be represented, which a simulation never draws. A test holds them to
 `fermi.measures`, one table at a time.
@@ -71,7 +71,7 @@ def ermi_bias(weight: Floats, pooled: Floats, variance: Floats) -> float:
 
 
 def _information(P: Floats, independent: Floats, E: Floats) -> Floats:
-    """Σ P log(P/(p_s p_y)) of each law."""
+    """Shannon's mutual information Σ P log(P/(p_s p_y)) of each law."""
     ratio = np.divide(P, independent, out=np.ones_like(P), where=P > 0)
     terms: Floats = P * np.log(ratio) - E  # the excess sums to nothing, and with it no term is negative
     found: Floats = np.maximum(terms.sum(axis=(-2, -1)), 0.0)
@@ -79,7 +79,10 @@ def _information(P: Floats, independent: Floats, E: Floats) -> Floats:
 
 
 def _renyi(E: Floats, p_s: Floats, p_y: Floats, ermi_z: Floats) -> Floats:
-    """The largest singular value of the centred matrix; with two groups or two classes there is only one."""
+    """The Rényi correlation of each law: the largest singular value of the centred matrix.
+
+    With two groups or two classes there is only one.
+    """
     k, m = E.shape[-2:]
     if min(k, m) <= 2:
         return np.sqrt(ermi_z)
@@ -90,7 +93,7 @@ def _renyi(E: Floats, p_s: Floats, p_y: Floats, ermi_z: Floats) -> Floats:
 
 
 def _pearson(E: Floats, p_s: Floats, p_y: Floats) -> Floats:
-    """The correlation of the numbers of group and class; 0 where either is constant."""
+    """Pearson's correlation of the numbers of group and class in each law; 0 where either is constant."""
     s, y = np.arange(p_s.shape[-1]), np.arange(p_y.shape[-1])
     covariance = np.einsum("...sy,s,y->...", E, s, y)
     variance = (p_s @ s**2 - (p_s @ s) ** 2) * (p_y @ y**2 - (p_y @ y) ** 2)

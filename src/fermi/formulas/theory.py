@@ -58,7 +58,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Constants:
-    """One column of the table: the constants and the step sizes, batch size and iterations that follow.
+    """The constants of the theorem, and the step sizes, batch size and iterations that follow from them.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Constants:
 
 
 def linear_model(square: float, n_logits: int, curvature: float = 0.0) -> Model:
-    """Softmax of a linear map of rows with ‖x‖² = `square`; `curvature` is that of the penalty.
+    """The constants of a softmax of a linear map of rows with ‖x‖² = `square`; `curvature` is that of the penalty.
 
     The Jacobian of softmax is a covariance of one-hot vectors, at most 1/2, and its derivative their third cumulant:
     at most that of a variable with two values √2 apart, (√2)³/(6√3). One logit alone has the sigmoid's 1/4 and 1/(6√3),
@@ -106,24 +106,24 @@ def linear_model(square: float, n_logits: int, curvature: float = 0.0) -> Model:
 
 
 def least_probability(norm: float, theta_radius: float, n_classes: int) -> float:
-    """A lower bound of every softmax probability of a row, where ‖θ‖ ≤ `theta_radius`: 1/(1 + (m−1)·e^spread)."""
+    """A lower bound of all softmax probabilities of a row, 1/(1 + (m−1)·e^spread), where ‖θ‖ ≤ `theta_radius`."""
     spread = theta_radius * norm * (1.0 if n_classes == 2 else math.sqrt(2))
     least = math.exp(-spread)
     return least / (least + n_classes - 1)
 
 
 def published_radius(s: Setting) -> float:
-    """D = 2/(p_ŷ^min √p_S^min), for each W."""
+    """The radius of W's ball as published, D = 2/(p_ŷ^min √p_S^min), for each W."""
     return math.sqrt(s.n_blocks) * 2 / (s.p_y_min * math.sqrt(s.p_s_min))
 
 
 def corrected_radius(s: Setting) -> float:
-    """‖W*‖² ≤ (1 + D_R)/p_ŷ^min ≤ min(k, m)/p_ŷ^min, for each W."""
+    """The radius of W's ball as corrected: ‖W*‖² ≤ (1 + D_R)/p_ŷ^min ≤ min(k, m)/p_ŷ^min, for each W."""
     return math.sqrt(s.n_blocks * min(s.n_groups, s.n_classes) / s.p_y_min)
 
 
 def published_beta(s: Setting, model: Model, D: float) -> float:
-    """β = 2(β_ℓ + 2λDmb(D + 1/√p) + 2 + 8L(D + 1/√p)), p = p_S^min."""
+    """The smoothness as published, β = 2(β_ℓ + 2λDmb(D + 1/√p) + 2 + 8L(D + 1/√p)), p = p_S^min."""
     reach = D + 1 / math.sqrt(s.p_s_min)
     return 2 * (model.beta_loss + 2 * s.lam * D * s.n_classes * model.b * reach + 2 + 8 * model.L * reach)
 
@@ -139,30 +139,33 @@ def corrected_blocks(s: Setting, model: Model, D: float) -> tuple[float, float, 
 
 
 def corrected_beta(s: Setting, model: Model, D: float) -> float:
-    """The norm of [[a, c], [c, w]], where a, c and w bound the blocks."""
+    """The smoothness as corrected: the norm of [[a, c], [c, w]], where a, c and w bound the blocks of the Hessian."""
     a, c, w = corrected_blocks(s, model, D)
     return (a + w) / 2 + math.hypot((a - w) / 2, c)
 
 
 def strong_concavity(s: Setting) -> float:
-    """μ = 2λ p_ŷ^min: ∇²_WW = −2λ p(z)·P̂_ŷ|z. The paper has it right."""
+    """The strong concavity in W, μ = 2λ p_ŷ^min, as ∇²_WW = −2λ p(z)·P̂_ŷ|z. The paper has it right."""
     return 2 * s.lam * s.p_zy_min
 
 
 def published_variance(s: Setting, model: Model, D: float) -> float:
-    """σ² = 16λ²(D² + 1) + 4G² + 32λ²D²L²(1 + mk/p_S^min)."""
+    """The variance as published, σ² = 16λ²(D² + 1) + 4G² + 32λ²D²L²(1 + mk/p_S^min)."""
     spread = 1 + s.n_classes * s.n_groups / s.p_s_min
     return 16 * s.lam**2 * (D**2 + 1) + 4 * model.G**2 + 32 * s.lam**2 * D**2 * model.L**2 * spread
 
 
 def corrected_variances(s: Setting, model: Model, D: float) -> tuple[float, float]:
-    """In θ and in W: q(G + λL(D² + 2√t·D))² and 4qλ²(D + √k)², k of all terms together, q the largest row weight."""
+    """The variances of one row's gradients in θ and in W as corrected.
+
+    q(G + λL(D² + 2√t·D))² and 4qλ²(D + √k)², with k groups of all terms together and q the largest row weight.
+    """
     slope = model.G + s.lam * model.L * D * (D + 2 * math.sqrt(s.n_terms))
     return s.sampling * slope**2, 4 * s.sampling * s.lam**2 * (D + math.sqrt(s.sum_groups)) ** 2
 
 
 def published(s: Setting, model: Model, *, epsilon: float, batch: int) -> Constants:
-    """As printed. Θ and 𝒪 hide constants, which are taken to be one here."""
+    """The constants of the theorem as printed. Θ and 𝒪 hide constants, which are taken to be one here."""
     D = published_radius(s)
     beta, mu, sigma2 = published_beta(s, model, D), strong_concavity(s), published_variance(s, model, D)
     kappa = beta / mu
@@ -178,7 +181,7 @@ def published(s: Setting, model: Model, *, epsilon: float, batch: int) -> Consta
 
 
 def corrected(s: Setting, model: Model, *, epsilon: float, batch: int) -> Constants:
-    """With constants that hold, those of Θ and 𝒪 included.
+    """The constants of the theorem that hold, those of Θ and 𝒪 included.
 
     Under η_θ = 1/(16(κ+1)²β) and η_w = 1/β the mean of E‖∇Φ‖² over T steps with batches of M rows is at most
     (34(κ+1)²βΔ + 3κβ²D²)/T + 5κσ²/M; half of ε² goes to each.

@@ -48,28 +48,63 @@ class GroupEncoder:
     """
 
     def fit(self, sensitive_features: Any) -> GroupEncoder:
-        """Learn the groups that occur."""
+        """Learn the groups that occur.
+
+        Parameters
+        ----------
+        sensitive_features : array, Series, DataFrame or dict of columns
+            One sensitive column or several.
+
+        Returns
+        -------
+        GroupEncoder
+            The encoder itself.
+        """
         self.fit_transform(sensitive_features)
         return self
 
     def fit_transform(self, sensitive_features: Any) -> Ints:
-        """Learn the groups that occur and return each row's code."""
+        """Learn the groups that occur and return each row's code.
+
+        Parameters
+        ----------
+        sensitive_features : array, Series, DataFrame or dict of columns
+            One sensitive column or several.
+
+        Returns
+        -------
+        (n,) int64 array
+            The place of each row's group in `groups_`, or -1 where an entry is missing.
+        """
         columns = read_columns(sensitive_features, ARGUMENT)
         check_rows((ARGUMENT, column) for column in columns.values())
         self.columns_ = tuple(columns)
-        codes = _settled(group_codes(columns))
+        codes = ordered_codes(columns)
         self.groups_: tuple[str, ...] = tuple(codes.values_of)
         return codes.dense()
 
     def transform(self, sensitive_features: Any, *, unseen: Literal["error", "unknown"] = "error") -> Ints:
-        """Code new rows; a group never learned is an error, or unknown (-1) where the caller says so."""
+        """Code new rows by the groups learned.
+
+        Parameters
+        ----------
+        sensitive_features : array, Series, DataFrame or dict of columns
+            The columns that were learned: matched by name where all have one, else by position.
+        unseen : "error" or "unknown"
+            Whether a group never learned is an error, or gets the code -1.
+
+        Returns
+        -------
+        (n,) int64 array
+            The place of each row's group in `groups_`, or -1.
+        """
         if unseen not in ("error", "unknown"):
             raise bad_argument("unseen", f"is {unseen!r}", "'error' or 'unknown'")
         if not hasattr(self, "groups_"):
             raise FermiError("This GroupEncoder has learned no groups yet: call `fit` first.")
         columns = match_columns(read_columns(sensitive_features, ARGUMENT), self.columns_)
         check_rows((ARGUMENT, column) for column in columns.values())
-        codes = _settled(group_codes(columns))
+        codes = ordered_codes(columns)
         to = positions(codes.values_of, self.groups_)
         if unseen == "error" and -1 in to:
             raise bad_argument(
@@ -137,8 +172,9 @@ def arrange(codes: Codes, kept: Sequence[int]) -> tuple[list[str], list[int]]:
     return ordered, positions(labels, ordered)
 
 
-def _settled(codes: Codes) -> Codes:
-    """Codes whose labels all occur, once each and in order."""
+def ordered_codes(columns: dict[str | None, Column]) -> Codes:
+    """The group of each row; the labels in `values_of` all occur, once each and in order."""
+    codes = group_codes(columns)
     kept = codes.occurring()
     ordered, places = arrange(codes, kept.tolist())
     to = np.full(len(codes.values_of), -1)

@@ -15,12 +15,13 @@ from fermi.fitting.problem import Problem, Source
 from fermi.inputs.features import natural_labels, read_features, unchanged_on_error
 from fermi.linear.options import Settings
 from fermi.linear.serving import LinearScores
+from fermi.linear.solvers.lbfgs import LBFGS
 from fermi.linear.stream import Online
 from fermi.linear.stream_input import read_chunk
-from fermi.linear.trainer import Fit, Trainer
+from fermi.linear.trainer import Fit, LinearTrainer
 
 
-class FermiClassifier(LinearScores, FairEstimator):
+class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
     """Logistic regression whose predictions do not depend on a sensitive attribute.
 
     Minimises mean cross-entropy + `lam` × soft ERMI of the notion + ½ `l2` ‖weights‖², for any number of classes and
@@ -90,6 +91,11 @@ class FermiClassifier(LinearScores, FairEstimator):
         step, seconds, loss, ermi, objective, dual_gap, grad_norm, as training went on.
     lam_path_ : list of dict
         With `max_violation`: every λ tried, its hard violation on held-out rows and that one's standard error.
+
+    References
+    ----------
+    A. Lowy, S. Baharlouei, R. Pavan, M. Razaviyayn and A. Beirami, "A Stochastic Optimization Framework for Fair Risk
+    Minimization", arXiv:2102.12586.
 
     Examples
     --------
@@ -176,7 +182,7 @@ class FermiClassifier(LinearScores, FairEstimator):
         Returns
         -------
         FermiClassifier
-            Itself. `history_` gains one entry, measured on this chunk.
+            The model itself. `history_` gains one entry, measured on this chunk.
         """
         settings = Settings.read(self, stream=True)
         if sensitive_features is None:
@@ -201,18 +207,15 @@ class FermiClassifier(LinearScores, FairEstimator):
         return Settings.read(self)
 
     def _features(self, X: Any, y: Any, settings: Settings, *, reset: bool) -> tuple[Any, Any]:
-        return read_features(self, X, y, reset=reset, rows=reset and settings.solver == "sgda")
+        return read_features(self, X, y, reset=reset, rows=reset and settings.solver.one_row_at_a_time)
 
-    def _trainer(self, problem: Problem, settings: Settings) -> Trainer:
-        return Trainer(problem, settings)
+    def _trainer(self, problem: Problem, settings: Settings) -> LinearTrainer:
+        return LinearTrainer(problem, settings)
 
-    def _searcher(self, settings: Settings, held_out: Problem | None) -> Callable[[Problem], Trainer]:
+    def _searcher(self, settings: Settings, held_out: Problem | None) -> Callable[[Problem], LinearTrainer]:
         # All solvers minimise the same objective, and L-BFGS is the one to do so dozens of times.
-        exact = replace(
-            settings, solver="lbfgs", batch_size=None, max_iter=None, eta_theta="auto", eta_w="auto", radius=None,
-            output="last",
-        )  # fmt: skip
-        return lambda problem: Trainer(problem, exact)
+        exact = replace(settings, solver=LBFGS())
+        return lambda problem: LinearTrainer(problem, exact)
 
     def _last_fit(self, problem: Problem, classes: NDArray[Any], settings: Settings) -> Fit | None:
         if not (settings.warm_start and hasattr(self, "coef_")):
@@ -232,6 +235,6 @@ class FermiClassifier(LinearScores, FairEstimator):
         self.dual_ = problem.joined_duals(fit.duals or ())
         self.n_iter_ = max(fit.n_iter, 1)
 
-    def _after(self, fit: Fit, trainer: Trainer, problem: Problem, settings: Settings) -> None:
-        self._stream = Online.after(fit, trainer.design, problem, self.classes_.tolist(), settings)
-        advice.convergence(fit, settings.solver, settings.tol)
+    def _after(self, fit: Fit, problem: Problem, settings: Settings) -> None:
+        self._stream = Online.after(fit, problem, self.classes_.tolist(), settings)
+        advice.convergence(fit, settings.solver.name, settings.tol)

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
 from fermi._typing import Floats
 from fermi.compiled.parallel import chunks
 from fermi.errors import FermiError, bad_argument
+from fermi.fitting.contract import unheard
 from fermi.fitting.objective import FairObjective
 from fermi.formulas import theory as formula
 from fermi.formulas.theory import Constants
 from fermi.inputs.arguments import number, whole
 from fermi.linear.design import Design
-from fermi.linear.solvers import lbfgs
+from fermi.linear.solvers.contract import Start, Task
+from fermi.linear.solvers.lbfgs import LBFGS
 
 _ALWAYS = (
     "Batches are drawn at random with replacement, as sgda does for these steps; with others it shuffles the rows.",
@@ -32,6 +35,7 @@ _AT_PROBABILITIES = (
     "No class becomes rarer on the way than it is in {source}: measured there, not proven for every iterate."
 )
 _IN_BALL = "θ stays in the ball of radius {radius:g} in standardised units, which Algorithm 1 does not enforce."
+_ACCURACY = 0.1  # of ‖∇Φ‖, that the step sizes of training are for
 _CONDITIONS = "The paper states the theorem for one W; here W is that of all {blocks} conditions and terms together."
 
 
@@ -62,6 +66,11 @@ class Theory:
         """Passes over the data that the theorem asks for, as published and as corrected.
 
         A batch that would be larger than the data is the data, each row once: there is no noise then.
+
+        Returns
+        -------
+        published, corrected : float
+            Iterations times batch size, in units of the data.
         """
         published, corrected = (c.iterations * min(c.batch_size / self.n_rows, 1.0) for c in self._columns)
         return published, corrected
@@ -118,6 +127,18 @@ def of_problem(
     return Theory(published, corrected, (source, *_ALWAYS, *conditions), len(square), batch, epsilon)
 
 
+def in_numbers(eta_theta: Any, eta_w: Any, radius: Any, task: Task, batch: int) -> tuple[Any, Any, float]:
+    """Step sizes and radius with "theory" replaced by the corrected constants of the convergence theorem."""
+    given = {"eta_theta": eta_theta, "eta_w": eta_w, "radius": np.inf if radius is None else radius}
+    asked = [name for name, value in given.items() if isinstance(value, str) and value == "theory"]
+    if asked:
+        if not task.objective.terms or task.objective.lam == 0.0:
+            raise bad_argument(asked[0], "is 'theory' without a fairness term", "another choice, or groups and λ > 0")
+        found = of_problem(task.design, task.objective, batch=batch, epsilon=_ACCURACY, l2=task.l2).corrected
+        given |= {name: getattr(found, name) for name in asked}
+    return given["eta_theta"], given["eta_w"], given["radius"]
+
+
 def _check(
     design: Design,
     objective: FairObjective,
@@ -153,9 +174,7 @@ def _mean(square: Floats, objective: FairObjective) -> float:
     """The mean of ‖x‖² over all rows, or over those of a group under a condition where that is more."""
     means = [float(objective.weight @ square)]
     for term in objective.terms:
-        counted = term.cells >= 0
-        weight = np.bincount(term.cells[counted], weights=term.share[counted])
-        total = np.bincount(term.cells[counted], weights=(term.share * square)[counted])
+        weight, total = term.rows.totals(), term.rows.weighed(term.share * square).totals()
         means.append(float((total[weight > 0] / weight[weight > 0]).max()))
     return max(means)
 
@@ -164,7 +183,8 @@ def _fitted(design: Design, objective: FairObjective, lam: float, l2: float) -> 
     """The probabilities of the logistic model for some λ."""
     theta = np.zeros(design.shape)
     problem = replace(objective, lam=lam)
-    found = lbfgs.solve(design, problem, theta, l2=l2, max_iter=500, tol=1e-4, report=lambda record: None)
+    task = Task(design, problem, l2, tol=1e-4)
+    found = LBFGS(max_iter=500).solve(task, Start(theta), np.random.default_rng(0), unheard)
     return objective.predictions(design.logits(found.theta))
 
 

@@ -26,10 +26,8 @@ class Overseer:
         rng: np.random.Generator,
         held_out: Problem | None,
         lam: float,
-        before: int = 0,
     ) -> None:
         self.design, self.file, self.rng = design, file, rng
-        self.before = before  # passes of an interrupted run, for a solver that counts its own from 0
         self.objective = None if held_out is None else held_out.objective(lam)
         self.rows = None if held_out is None else replace(design, X=held_out.X)
         self.best, self.waited = np.inf, 0
@@ -44,7 +42,7 @@ class Overseer:
     def __call__(self, theta: Floats, duals: tuple[Floats, ...], done: int) -> bool:
         """Whether to stop here."""
         if self.file is not None:
-            self.file.save(theta, duals, self.before + done, self.rng)
+            self.file.save(theta, duals, done, self.rng)
         if self.objective is None or self.rows is None:
             return False
         value = self.objective.evaluate(self.rows.logits(theta)).objective

@@ -2,82 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 from fermi.errors import bad_argument
 from fermi.fitting.options import Common
 from fermi.inputs.arguments import AT_LEAST_ONE, AT_LEAST_ZERO, chosen, existing_folder, flag, number, whole
+from fermi.linear.solvers.contract import Solver
+from fermi.linear.solvers.lbfgs import LBFGS
+from fermi.linear.solvers.sgda import SGDA
+from fermi.linear.solvers.sreda import SREDA
 
-SOLVERS = ("auto", "lbfgs", "sgda", "sreda")
-_STEPWISE = {"eta_theta": "auto", "eta_w": "auto", "radius": None, "output": "last"}
+SOLVERS: dict[str, type[Any]] = {solver.name: solver for solver in (LBFGS, SGDA, SREDA)}
+_DEFAULTS = {"eta_theta": "auto", "eta_w": "auto", "radius": None, "output": "last", "batch_size": None}
 
 
 @dataclass(frozen=True)
 class Settings(Common):
-    """The options of `FermiClassifier`, checked."""
+    """The options of `FermiClassifier`, checked; those of the solver are with the solver."""
 
-    solver: str
-    batch_size: int | None
-    max_iter: int | None
+    solver: Solver
     tol: float
-    eta_theta: Any
-    eta_w: Any
-    radius: float | str | None
-    output: Literal["last", "random", "average"]
     l2: float
     fit_intercept: bool
     warm_start: bool
     checkpoint: Path | None
 
+    @property
+    def sgda(self) -> SGDA:
+        """The options of Algorithm 1, which is what trains a stream."""
+        assert isinstance(self.solver, SGDA), "a stream with another solver is refused when it is read"
+        return self.solver
+
     @classmethod
     def read(cls, estimator: Any, *, stream: bool = False) -> Settings:
         """Check every option that does not depend on the data. A `stream` is trained by sgda."""
-        solver = chosen("solver", estimator.solver, SOLVERS)
-        batch, cycles = estimator.batch_size, estimator.max_iter
-        if solver == "auto":
-            solver = "sgda" if stream or batch is not None else "lbfgs"
-        settings = cls(
-            **Common.of(estimator),
-            solver=solver,
-            batch_size=None if batch is None else whole("batch_size", batch, AT_LEAST_ONE, low=1),
-            max_iter=None if cycles is None else whole("max_iter", cycles, AT_LEAST_ONE, low=1),
+        common = Common.of(estimator)
+        name = chosen("solver", estimator.solver, ("auto", *SOLVERS))
+        if name == "auto":
+            name = SGDA.name if stream or estimator.batch_size is not None else LBFGS.name
+        checkpoint = existing_folder("checkpoint", estimator.checkpoint)
+        if checkpoint is not None and estimator.output != "last":
+            raise bad_argument("checkpoint", f"is given with output={estimator.output!r}", "output='last', or None")
+        return cls(
+            **common,
+            solver=_solver(name, estimator),
             tol=number("tol", estimator.tol, AT_LEAST_ZERO, low=0.0),
-            eta_theta=_step("eta_theta", estimator.eta_theta),
-            eta_w=_step("eta_w", estimator.eta_w),
-            radius=_radius(estimator.radius),
-            output=cast(Any, chosen("output", estimator.output, ("last", "random", "average"))),
             l2=number("l2", estimator.l2, AT_LEAST_ZERO, low=0.0),
             fit_intercept=flag("fit_intercept", estimator.fit_intercept),
             warm_start=flag("warm_start", estimator.warm_start),
-            checkpoint=existing_folder("checkpoint", estimator.checkpoint),
+            checkpoint=checkpoint,
         )
-        settings._refuse_what_the_solver_ignores()
-        return settings
 
-    def _refuse_what_the_solver_ignores(self) -> None:
-        """An option that would do nothing is a mistake."""
-        ignored = {"lbfgs": [*_STEPWISE, "batch_size"], "sgda": [], "sreda": ["output"]}[self.solver]
-        for name in ignored:
-            value = getattr(self, name)
-            if value != _STEPWISE.get(name):
-                raise bad_argument(
-                    name, f"is {value!r}, which solver={self.solver!r} does not use", "its default, or solver='sgda'"
-                )
-        if self.checkpoint is not None and self.output != "last":
-            raise bad_argument("checkpoint", f"is given with output={self.output!r}", "output='last', or None")
-        for name in ("eta_theta", "eta_w"):
-            if self.solver == "sreda" and callable(getattr(self, name)):
-                raise bad_argument(name, "is a function, which solver='sreda' does not take", "a number")
 
-    def batch(self, n: int, default: int) -> int:
-        """The batch size for n rows."""
-        if self.batch_size is None:
-            return min(default, n)
-        if self.batch_size > n:
-            raise bad_argument("batch_size", f"is {self.batch_size}", f"at most the number of rows, {n}")
-        return self.batch_size
+def _solver(name: str, estimator: Any) -> Solver:
+    """The solver with the options it takes. An option that would do nothing is a mistake."""
+    batch, cycles = estimator.batch_size, estimator.max_iter
+    given = {
+        "batch_size": None if batch is None else whole("batch_size", batch, AT_LEAST_ONE, low=1),
+        "max_iter": None if cycles is None else whole("max_iter", cycles, AT_LEAST_ONE, low=1),
+        "eta_theta": _step("eta_theta", estimator.eta_theta),
+        "eta_w": _step("eta_w", estimator.eta_w),
+        "radius": _radius(estimator.radius),
+        "output": chosen("output", estimator.output, ("last", "random", "average")),
+    }
+    taken = {field.name for field in fields(SOLVERS[name])}
+    for option, usual in _DEFAULTS.items():
+        if option not in taken and given[option] != usual:
+            raise bad_argument(
+                option, f"is {given[option]!r}, which solver={name!r} does not use", "its default, or solver='sgda'"
+            )
+    solver: Solver = SOLVERS[name](**{option: value for option, value in given.items() if option in taken})
+    return solver
 
 
 def _step(name: str, value: Any) -> Any:

@@ -20,14 +20,31 @@ class LinearScores:
     classes_: NDArray[Any]
 
     def decision_function(self, X: Any) -> Floats:
-        """Logits: (n,) of the second of two classes, else (n, m)."""
+        """Logits of each row, from which probabilities and labels follow.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+
+        Returns
+        -------
+        (n,) or (n, m) array
+            The logit of the second class where there are two, else one per class.
+        """
         check_is_fitted(self)
         matrix, _ = read_features(self, X, reset=False)
         logits: Floats = np.asarray(matrix @ self.coef_.T.astype(matrix.dtype)) + self.intercept_
         return logits[:, 0] if len(self.coef_) == 1 else logits
 
     def to_sklearn(self) -> Any:
-        """A plain `sklearn.linear_model.LogisticRegression` with the same predictions, for serving without fermi."""
+        """Copy the model into a plain scikit-learn classifier, for serving without fermi.
+
+        Returns
+        -------
+        sklearn.linear_model.LogisticRegression
+            Fitted, with the same predictions.
+        """
         from sklearn.linear_model import LogisticRegression
 
         check_is_fitted(self)

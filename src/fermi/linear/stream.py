@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from fermi._typing import Floats, Ints
-from fermi.errors import FermiError, bad_argument, listed
+from fermi.errors import DivergedError, bad_argument, listed
 from fermi.fitting.contract import Record
 from fermi.fitting.objective import FairObjective, Term
 from fermi.fitting.pace import RECENT
 from fermi.fitting.problem import Attribute, Problem
 from fermi.formulas.ermi import nonzero
+from fermi.inputs.cells import Cells
 from fermi.inputs.encode import sort_key
 from fermi.inputs.groups import label_order, positions
 from fermi.linear.design import Design
@@ -70,16 +71,19 @@ class Groups:
             old, self.prior = self.prior, self.table / nonzero(self.table.sum(axis=1, keepdims=True))
             self.W = self.W * np.sqrt(old / nonzero(self.prior))[:, :, None]
 
+    def cells(self, problem: Problem, codes: Ints) -> Cells:
+        """The cells of some rows, whose groups have these codes."""
+        return Cells.of(problem.conditions, codes, self.prior.shape, problem.weight)
+
     def term(self, problem: Problem, codes: Ints, rows: int) -> Term:
         """The term of some rows, with the prior in use; a group that has none yet counts from the next renewal on."""
-        k = self.prior.shape[1]
-        counted = (problem.conditions >= 0) & (codes >= 0)
-        cells = np.where(counted, problem.conditions * k + codes, -1)
-        cells[counted & (np.append(self.prior.ravel(), 0.0)[cells] == 0.0)] = -1
+        cells = self.cells(problem, codes)
+        has_prior = np.append(self.prior.ravel() > 0.0, False)  # the last for rows that have no cell
+        index = np.where(has_prior[cells.index], cells.index, -1)
         total = self.used.sum()
         factor = min(rows / nonzero(total), _RAREST)
-        share = np.where(cells >= 0, problem.weight, 0.0) * (factor / len(codes))
-        return Term(cells, share, self.used.sum(axis=1) / nonzero(total), self.prior)
+        share = np.where(index >= 0, problem.weight, 0.0) * (factor / len(codes))
+        return Term(Cells(index, cells.shape, share), self.used.sum(axis=1) / nonzero(total), self.prior)
 
 
 def kind_of(settings: Settings) -> str:
@@ -107,7 +111,7 @@ class Online:
     def learn(self, problem: Problem, settings: Settings) -> Record:
         """Pass over a chunk whose classes, conditions and groups are all known here."""
         began = time.perf_counter()
-        batch, n, at = settings.batch_size or 1, len(problem.target), 0
+        batch, n, at = settings.sgda.batch_size or 1, len(problem.target), 0
         while at < n:
             due = self.rows >= self.renewal
             size = min(batch if due else self.renewal - self.rows, n - at)
@@ -120,7 +124,7 @@ class Online:
             at += size
         found = self._measured(problem, settings)
         if not found["objective"] <= _EXPLODED * np.log(len(self.classes)):  # NaN too
-            raise FermiError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
+            raise DivergedError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
         return {"step": self.steps, "seconds": time.perf_counter() - began, **found}
 
     def _measured(self, problem: Problem, settings: Settings) -> Record:
@@ -142,10 +146,7 @@ class Online:
         self.loss_weight += float(part.weight @ part.class_weight[part.target])
         self.rows += len(part.target)
         for groups, attribute in zip(self.groups, part.attributes, strict=True):
-            counted = (part.conditions >= 0) & (attribute.codes >= 0)
-            cells = (part.conditions * len(groups.labels) + attribute.codes)[counted]
-            seen = np.bincount(cells, weights=part.weight[counted], minlength=groups.table.size)
-            groups.table = groups.table + seen.reshape(groups.table.shape)
+            groups.table = groups.table + groups.cells(part, attribute.codes).totals()
 
     def _renew(self, settings: Settings) -> None:
         """Use what the rows so far say about the features and the groups."""
@@ -168,7 +169,7 @@ class Online:
         design, objective = self._model(part, settings)
         n = len(part.target)
         batch = min(batch, n)
-        radius = np.inf if settings.radius is None else float(settings.radius)
+        radius = np.inf if settings.sgda.radius is None else float(settings.sgda.radius)
         loop = Loop(design, objective, l2=settings.l2, batch=batch, radius=radius, averaged=False)
         eta, eta_w = self._sizes(design, objective, settings, batch, -(-n // batch))
         state = loop.start(design.parameters(self.weights, self.shift), tuple(g.W for g in self.groups))
@@ -195,8 +196,8 @@ class Online:
         # eta_w moves W as a mean does that gives new rows the weight 2 λ eta_w.
         automatic_w = np.clip(RECENT * batch / (seen + batch), rate * fall, 0.5) / (2.0 * (settings.lam or 1.0))
         return (
-            sizes_of("eta_theta", settings.eta_theta, lambda step: automatic)(number),
-            sizes_of("eta_w", settings.eta_w, lambda step: automatic_w)(number),
+            sizes_of("eta_theta", settings.sgda.eta_theta, lambda step: automatic)(number),
+            sizes_of("eta_w", settings.sgda.eta_w, lambda step: automatic_w)(number),
         )
 
     def make_room(self, classes: Sequence[Any], conditions: Sequence[Any], labels: Sequence[Sequence[str]]) -> None:
@@ -257,8 +258,10 @@ class Online:
         )
 
     @classmethod
-    def after(cls, fit: Fit, design: Design, problem: Problem, classes: Sequence[Any], settings: Settings) -> Online:
-        """As if the rows of a fit had come in a stream."""
+    def after(cls, fit: Fit, problem: Problem, classes: Sequence[Any], settings: Settings) -> Online:
+        """A stream that goes on as if the rows of a fit had come in it."""
+        design = fit.design
+        assert design is not None
         model = cls(design.X.shape[1])
         model.kind, model.columns = kind_of(settings), problem.columns
         labels = [attribute.labels for attribute in problem.attributes]

@@ -61,11 +61,18 @@ def _columns(sensitive_features: Any, model: Online, settings: Settings, first: 
 def _refuse_what_streams_cannot_do(estimator: Any, settings: Settings) -> None:
     if estimator.solver not in ("auto", "sgda"):
         raise bad_argument("solver", f"is {estimator.solver!r}", "'auto' or 'sgda': partial_fit sees each row once")
-    for name, usual in {"max_violation": None, "output": "last", "checkpoint": None, "max_iter": None}.items():
-        if (value := getattr(settings, name)) != usual:
-            raise bad_argument(name, f"is {value!r}", f"{usual!r}: partial_fit does not do that, use fit")
+    sgda = settings.sgda
+    usual = {
+        "max_violation": (settings.max_violation, None),
+        "output": (sgda.output, "last"),
+        "checkpoint": (settings.checkpoint, None),
+        "max_iter": (sgda.max_iter, None),
+    }
+    for name, (value, expected) in usual.items():
+        if value != expected:
+            raise bad_argument(name, f"is {value!r}", f"{expected!r}: partial_fit does not do that, use fit")
     for name in ("eta_theta", "eta_w", "radius"):
-        if getattr(settings, name) == "theory":
+        if getattr(sgda, name) == "theory":
             raise bad_argument(name, "is 'theory', which needs all rows", "another choice, or fit")
     if isinstance(estimator.class_weight, str):
         raise bad_argument("class_weight", "is 'balanced', which needs all rows", "a dict of class and weight, or fit")

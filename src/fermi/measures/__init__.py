@@ -8,10 +8,9 @@ C, except the parity difference and ratio, which report the worst condition, as 
 from __future__ import annotations
 
 from fermi.formulas.bounds import Bound
+from fermi.measures._calling import MEASURES, Measure
 from fermi.measures.contingency import Contingency
 from fermi.measures.functions import (
-    MEASURES,
-    Measure,
     bounds,
     ermi,
     linf_violation,

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from fermi._typing import Floats
 from fermi.errors import FermiError, bad_argument, listed
+from fermi.inputs.cells import count, n_cells
 from fermi.inputs.codes import Codes
 from fermi.inputs.columns import as_frame, check_rows, read_column, read_columns, read_labels
-from fermi.inputs.counting import count, n_cells
 from fermi.inputs.encode import same_kind, sort_key
 from fermi.inputs.groups import ARGUMENT, arrange, group_codes, label_order, positions
 from fermi.inputs.predictions import Prediction, read_prediction, read_weight
@@ -104,14 +104,15 @@ class Contingency:
         Parameters
         ----------
         y_pred : (n,) labels or (n, m) probabilities
-            Labels give a hard table, probabilities a soft one.
+            Labels make a hard table; probabilities make a soft one, as if labels were drawn from them.
         sensitive_features : array, Series, DataFrame or dict of columns
             One or several columns; several mean the combinations that occur. Rows with a missing entry are left out
-            and counted in `n_unknown`.
+            and counted in the table's `n_unknown`.
         y_true : (n,) labels, optional
             Needed by the notions that condition on the true label.
         notion : str or Notion
-            What must be independent of the group.
+            What must be independent of the group: "demographic_parity", "equalized_odds", "equal_opportunity" or a
+            notion such as ``ConditionalParity(z)``.
         classes : sequence, optional
             The classes, in the order of the columns of a probability matrix. By default the labels predicted, or the
             matrix's column names or numbers.
@@ -154,7 +155,15 @@ class Contingency:
         return float(self.table.sum())
 
     def laws(self) -> Iterator[tuple[float, Floats]]:
-        """p(z) and the law of (S, Ŷ) given z, for every condition that has weight."""
+        """For every condition z that has weight, its probability and the law of group and prediction given z.
+
+        Yields
+        ------
+        p_z : float
+            The share of the condition in the weight of all rows that count.
+        law : array, groups × classes
+            p(s, ŷ | z), which sums to one.
+        """
         _, exponent = np.frexp(self.table.max(initial=0.0))
         if not self.table.any():
             raise FermiError(
@@ -168,7 +177,13 @@ class Contingency:
                 yield float(weight / total), counts / weight
 
     def rates(self) -> Floats:
-        """p(ŷ|s, z), conditions × groups × classes; NaN where the group has no row under the condition."""
+        """The rate p(ŷ|s, z) of every predicted class in every group, condition by condition.
+
+        Returns
+        -------
+        array, conditions × groups × classes
+            NaN where a group has no row under a condition.
+        """
         weight = self.table.sum(axis=2, keepdims=True)
         out = np.full(self.table.shape, np.nan)
         np.divide(self.table, weight, out=out, where=weight > 0)
@@ -188,7 +203,7 @@ class Contingency:
         return Contingency(table, conditions, groups, classes, unknown, self.notion, self.soft, columns)
 
     def _check_mergeable(self, other: Contingency) -> None:
-        """Refuse to add what does not measure the same thing."""
+        """Refuse to add a table that does not measure the same thing."""
         if (self.notion, self.soft) != (other.notion, other.soft):
             raise FermiError(
                 f"Cannot merge {_kind(self)} with {_kind(other)}: both tables must measure the same thing."
@@ -232,7 +247,7 @@ def _kind(contingency: Contingency) -> str:
 
 
 def _merged(a: tuple[Any, ...], b: tuple[Any, ...], order: Callable[[Iterable[Any]], list[Any]]) -> tuple[Any, ...]:
-    """All labels of both, in the order of the one that has them all, else in the order that all rows would have."""
+    """All labels of two axes, in the order of the one that has them all, else in the order that all rows would have."""
     if {*a} >= {*b}:
         return a
     return b if {*b} >= {*a} else tuple(order([*a, *b]))
@@ -255,7 +270,7 @@ def _labelled(
     notion: Notion,
     n_unknown: float,
 ) -> Contingency:
-    """Drop what never occurred, name the axes, put the groups into their order."""
+    """Make a Contingency of counts: drop what never occurred, name the axes, put the groups into their order."""
     by_group = counts.sum(axis=(0, 2))
     occurs = np.flatnonzero(by_group[1:] > 0)
     labels, places = arrange(groups, occurs.tolist())
@@ -269,7 +284,7 @@ def _labelled(
 
 
 def _read_table(table: ArrayLike) -> Floats:
-    """Conditions × groups × classes, read-only."""
+    """A table of weights, checked: conditions × groups × classes, read-only."""
     try:
         cells = np.array(np.ma.filled(table, np.nan), dtype=np.float64)
     except (TypeError, ValueError):

@@ -7,11 +7,9 @@ C, except the parity difference and ratio, which report the worst condition, as 
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar, cast, overload
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -20,73 +18,12 @@ from fermi.errors import bad_argument, listed
 from fermi.formulas import dependence
 from fermi.formulas import ermi as formula
 from fermi.formulas.bounds import Bound, ermi_bounds
+from fermi.measures._calling import measure, of_table_or_arrays
 from fermi.measures.contingency import Contingency
-from fermi.notions import Notion
-
-R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
-
-
-class Measure(Protocol[R_co]):
-    """A function of a table, or of the arrays that make one."""
-
-    __name__: str
-
-    @overload
-    def __call__(
-        self, contingency: Contingency, /, *own: Any, q: float = ..., alpha: float = ..., outcome: Any = ...
-    ) -> R_co: ...
-    @overload
-    def __call__(
-        self,
-        y_pred: Any,
-        sensitive_features: Any,
-        *,
-        y_true: Any = ...,
-        notion: str | Notion = ...,
-        classes: Sequence[Any] | None = ...,
-        sample_weight: Any = ...,
-        q: float = ...,
-        alpha: float = ...,
-        outcome: Any = ...,
-    ) -> R_co: ...
-    @overload
-    def __call__(self, *, contingency: Contingency, q: float = ..., alpha: float = ..., outcome: Any = ...) -> R_co: ...
-
-
-MEASURES: dict[str, Measure[float]] = {}
-"""Every measure that returns one number, by name."""
-
-_RAW = inspect.signature(Contingency.from_predictions).parameters
-
-
-def of_table_or_arrays(function: Callable[..., R]) -> Measure[R]:
-    """Let a function of a Contingency take the arguments of `Contingency.from_predictions` as well."""
-
-    @functools.wraps(function)
-    def measure(*args: Any, **kwargs: Any) -> R:
-        if "contingency" in kwargs or (args and isinstance(args[0], Contingency)):
-            return function(*args, **kwargs)
-        raw = {name: kwargs.pop(name) for name in _RAW if name in kwargs}
-        return function(Contingency.from_predictions(*args, **raw), **kwargs)
-
-    own = list(inspect.signature(function).parameters.values())[1:]
-    measure.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*_RAW.values(), *(p.replace(kind=p.KEYWORD_ONLY) for p in own)],
-        return_annotation=inspect.signature(function).return_annotation,
-    )
-    return cast(Measure[R], measure)
-
-
-def measure(function: Callable[..., float]) -> Measure[float]:
-    """Register a measure."""
-    wrapped = of_table_or_arrays(function)
-    MEASURES[wrapped.__name__] = wrapped
-    return wrapped
 
 
 def _mean(contingency: Contingency, of_law: Callable[[Floats], float]) -> float:
-    """E_z of a function of the law of (S, Ŷ) given z."""
+    """The mean over conditions, E_z, of a function of the law of (S, Ŷ) given z."""
     return math.fsum(p_z * float(of_law(law)) for p_z, law in contingency.laws())
 
 
@@ -94,7 +31,12 @@ def _mean(contingency: Contingency, of_law: Callable[[Floats], float]) -> float:
 def ermi(contingency: Contingency) -> float:
     """Exponential Rényi mutual information D_R: the χ²-divergence of (S, Ŷ) from independence.
 
-    Zero if and only if the notion holds, at most min(groups, classes) − 1.
+    This is the measure that training penalises; `bounds` lists what it implies for the others.
+
+    Returns
+    -------
+    float
+        From 0, where the notion holds, to min(groups, classes) − 1.
 
     Examples
     --------
@@ -109,6 +51,11 @@ def ermi(contingency: Contingency) -> float:
 @measure
 def mutual_information(contingency: Contingency) -> float:
     """Shannon mutual information I_1 of group and prediction, in nats.
+
+    Returns
+    -------
+    float
+        From 0, where the notion holds, to log min(groups, classes).
 
     Examples
     --------
@@ -126,6 +73,11 @@ def renyi_mutual_information(contingency: Contingency, alpha: float = 2.0) -> fl
     ----------
     alpha : float
         The order, above 0; ``math.inf`` gives the largest log-ratio.
+
+    Returns
+    -------
+    float
+        From 0, where the notion holds, to log min(groups, classes) for α up to 2; larger orders may exceed that.
 
     Examples
     --------
@@ -149,6 +101,11 @@ def renyi_mutual_information(contingency: Contingency, alpha: float = 2.0) -> fl
 def renyi_correlation(contingency: Contingency) -> float:
     """Rényi (maximal) correlation ρ_R: the largest correlation of any function of Ŷ with any function of S.
 
+    Returns
+    -------
+    float
+        From 0, where the notion holds, to 1, where a function of the prediction equals a function of the group.
+
     Examples
     --------
     >>> round(renyi_correlation([0, 1, 2, 0], ["a", "b", "c", "a"]), 12)
@@ -163,6 +120,11 @@ def pearson_correlation(contingency: Contingency) -> float:
 
     Classes and groups count 0, 1, 2, … in the order of the table, so this is the one measure that changes when they
     are put into another order.
+
+    Returns
+    -------
+    float
+        From −1 to 1. A value of 0 does not mean that the notion holds.
 
     Examples
     --------
@@ -181,6 +143,11 @@ def lq_violation(contingency: Contingency, q: float) -> float:
     q : float
         At least 1; ``math.inf`` gives the largest entry.
 
+    Returns
+    -------
+    float
+        0 where the notion holds, and more otherwise.
+
     Examples
     --------
     >>> lq_violation([1, 1, 0, 0], ["a", "a", "b", "b"], q=1)
@@ -194,6 +161,11 @@ def lq_violation(contingency: Contingency, q: float) -> float:
 @measure
 def linf_violation(contingency: Contingency) -> float:
     """The paper's conditional L∞: the largest ``|p(ŷ|s) − p(ŷ)|`` over groups and classes.
+
+    Returns
+    -------
+    float
+        From 0, where the notion holds, to less than 1.
 
     Examples
     --------
@@ -215,6 +187,11 @@ def parity_difference(contingency: Contingency, outcome: Any = None) -> float:
     outcome : label, optional
         Look at this predicted class alone.
 
+    Returns
+    -------
+    float
+        From 0, where all groups have the same rates, to 1.
+
     Examples
     --------
     >>> parity_difference([1, 1, 0, 1], ["a", "a", "b", "b"])
@@ -229,12 +206,17 @@ def parity_difference(contingency: Contingency, outcome: Any = None) -> float:
 def parity_ratio(contingency: Contingency, outcome: Any = None) -> float:
     """The smallest over the largest group rate p(ŷ|s), in the worst class and the worst condition.
 
-    One means parity. A class that no group is ever given under a condition does not take part.
+    A class that no group is ever given under a condition does not take part.
 
     Parameters
     ----------
     outcome : label, optional
         Look at this predicted class alone; the positive label gives fairlearn's ratios, which leave the other out.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 1 where all groups have the same rates.
 
     Examples
     --------
@@ -255,7 +237,12 @@ def _chosen(contingency: Contingency, outcome: Any) -> slice | list[int]:
 
 @of_table_or_arrays
 def optimal_dual(contingency: Contingency) -> Floats:
-    """The W*(θ) that attains ERMI in the variational form, conditions × groups × classes; 0 where there is no weight.
+    """The adversary W* that attains ERMI in the paper's variational form (proposition 1).
+
+    Returns
+    -------
+    array, conditions × groups × classes
+        W*, 0 where there is no weight.
 
     Examples
     --------
@@ -268,10 +255,15 @@ def optimal_dual(contingency: Contingency) -> Floats:
 
 @of_table_or_arrays
 def bounds(contingency: Contingency) -> list[Bound]:
-    """Each inequality that ties ERMI to another measure, with both sides: `statement`, `left` ≤ `right`.
+    """Every inequality that ties ERMI to another measure, with both of its sides evaluated.
 
     Where there are several conditions, each side is the mean over them, except for the parity difference and the norm
     of W*, where it is the worst.
+
+    Returns
+    -------
+    list of Bound
+        One entry per inequality, with its `statement`, `left` and `right`.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from fermi.errors import FermiError
 
 @functools.cache
 def charting_script() -> str:
-    """The script, which puts `vegaEmbed` on `window`.
+    """The text of the charting script, which puts `vegaEmbed` on `window`.
 
     Bundling takes seconds, so the text is kept in the user's cache folder, under the version that made it.
     """

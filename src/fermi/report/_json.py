@@ -14,7 +14,7 @@ _HISTORY_ROWS = 150
 
 
 def fitted_json(record: ReportRecord, limit: int) -> str:
-    """The record as JSON of at most `limit` bytes where leaving out detail of the models not chosen achieves it."""
+    """A report as JSON of at most `limit` bytes, if leaving out detail of the models not chosen achieves it."""
     text = ""
     for lighter, left_out in _lighter(by_strength(record)):
         text = page_json({**_plain(lighter), "left_out": left_out})
@@ -38,14 +38,14 @@ def page_json(value: Any) -> str:
 
 
 def by_strength(record: ReportRecord) -> ReportRecord:
-    """The record with its models in the order of their strength, those without one last."""
+    """A report with its models in the order of their strength, those without one last."""
     lams = [point.lam for point in record.points]
     order = sorted(range(len(lams)), key=lambda i: (math.isnan(lams[i]), lams[i]))
     return replace(record, points=tuple(record.points[i] for i in order), chosen=order.index(record.chosen))
 
 
 def _lighter(record: ReportRecord) -> Iterator[tuple[ReportRecord, str]]:
-    """The record and smaller versions of it, each with a sentence on what it lacks."""
+    """A report and smaller versions of it, each with a sentence on what it lacks."""
     yield record, ""
     others = _rest(record, lambda audit: replace(audit, groups=_without_calibration(audit)))
     yield others, "To keep this page small, calibration is here for the model first chosen only."
@@ -74,7 +74,7 @@ def _without_calibration(audit: AuditRecord) -> tuple[Any, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold.
+    """A record in types that JSON can hold.
 
     Records become objects, estimates lists, and mappings lists of pairs: a class may be called like anything, and an
     object of JavaScript has names of its own.
@@ -96,7 +96,7 @@ def _field(name: str, value: Any) -> Any:
 
 
 def _columns(rows: list[dict[str, float]]) -> list[list[Any]]:
-    """Rows as pairs of a column's name and its numbers, thinned: early ones stand closer, as there things change."""
+    """Rows of a history as pairs of a column's name and its numbers, thinned: early ones stand closer."""
     last = len(rows) - 1
     kept = {round(last * (i / (_HISTORY_ROWS - 1)) ** 2) for i in range(_HISTORY_ROWS)} if rows else set()
     names = dict.fromkeys(name for row in rows for name in row)
@@ -104,7 +104,7 @@ def _columns(rows: list[dict[str, float]]) -> list[list[Any]]:
 
 
 def _number(value: float) -> float | None:
-    """Six digits, as many as anyone reads; counts in full; nothing where there is no number."""
+    """A number with six digits, as many as anyone reads; counts in full; None where there is no number."""
     if not math.isfinite(value):
         return None
     return int(value) if value == int(value) else float(f"{value:.6g}")

@@ -79,7 +79,7 @@ def write(record: ReportRecord, path: str | os.PathLike[str]) -> Path:
 
 
 def inert(script: str) -> str:
-    r"""A script that cannot end the element it stands in, nor open a comment there.
+    r"""Make a script that cannot end the element it stands in, nor open a comment there.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def inert(script: str) -> str:
 
 
 def _policy(*scripts: str) -> str:
-    """What the browser may do for this page: run these very scripts, and load nothing."""
+    """The page's security policy: the browser may run these very scripts, and load nothing."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{found}'" for found in hashes)
     return f"default-src 'none'; img-src data:; script-src {allowed}; style-src 'unsafe-inline'"

@@ -1,4 +1,4 @@
-"""Columns of a file to numbers that any model takes, and the same again on new files."""
+"""Turns columns of a file into numbers that any model takes, and does the same again on new files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONSTANT = "the same value in every row"
 
 @dataclass(frozen=True)
 class ColumnRule:
-    """What becomes of one column.
+    """What one column of a file becomes.
 
     `kind` is number, date, category or ignored; `why` says why it is ignored. Numbers are standardised by `mean` and
     `scale`, and a missing one becomes the mean, with a 0/1 column beside it that says so if any was missing in
@@ -45,7 +45,7 @@ class ColumnRule:
 
     @property
     def features(self) -> list[str]:
-        """The names of the numbers it becomes."""
+        """The names of the numbers that the column becomes."""
         if self.kind == "ignored":
             return []
         gap = [f"{self.name}: missing"] if self.missing else []
@@ -69,7 +69,7 @@ class TableEncoder:
 
     @classmethod
     def learn(cls, frame: pd.DataFrame) -> Self:
-        """Look at every column of the training rows."""
+        """Learn an encoder by looking at every column of the training rows."""
         encoder = cls([_learn(name, frame[name]) for name in frame.columns])
         if not encoder.features:
             raise FermiError("No column can serve as a feature: all are constant, missing or text without repetition.")
@@ -81,7 +81,7 @@ class TableEncoder:
         return [feature for column in self.columns for feature in column.features]
 
     def transform(self, frame: pd.DataFrame) -> tuple[Floats, dict[str, int]]:
-        """The matrix of some rows, and per column how many of its values are of a kind that training never saw."""
+        """Turn rows into a matrix; also count, per column, values of a kind that training never saw."""
         used = [column for column in self.columns if column.kind != "ignored"]
         lacking = [column.name for column in used if column.name not in frame.columns]
         if lacking:
@@ -98,12 +98,12 @@ class TableEncoder:
         return matrix, unseen
 
     def to_json(self) -> list[dict[str, Any]]:
-        """What was learned, in JSON's types."""
+        """The encoder in JSON's types."""
         return [asdict(column) for column in self.columns]
 
     @classmethod
     def from_json(cls, columns: list[dict[str, Any]]) -> Self:
-        """What `to_json` gave."""
+        """The encoder that `to_json` gave as JSON."""
         found = [ColumnRule(**{**c, "categories": tuple(c["categories"]), "rare": tuple(c["rare"])}) for c in columns]
         if not all(np.isfinite([column.mean, column.scale]).all() and column.scale > 0 for column in found):
             raise ValueError("a column's mean or scale is no number, or not above 0")
@@ -148,7 +148,7 @@ def _kind(values: pd.Series[Any]) -> str:
 
 
 def _are_days(values: pd.Series[Any]) -> bool:
-    """Whether they are Python's own dates, as Parquet's days are read."""
+    """Whether the values are Python's own dates, as Parquet's days are read."""
     present = values.dropna() if values.dtype == object else values[:0]
     return len(present) > 0 and all(isinstance(value, datetime.date) for value in present)
 
@@ -170,7 +170,7 @@ def _learn_category(name: str, values: pd.Series[Any]) -> ColumnRule:
 
 
 def _words(values: pd.Series[Any]) -> pd.Series[Any]:
-    """The values that are there, as text; blanks around do not count, and 1.0 is 1."""
+    """The values that are there, as text without blanks around it; 1.0 reads as 1."""
     present = values.dropna().astype(object)
     try:
         return present.map({value: word_of(value).strip() for value in present.unique()})
@@ -179,7 +179,7 @@ def _words(values: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _numbers(kind: str, values: pd.Series[Any]) -> Floats:
-    """As floats, NaN where missing, infinite or no number; dates count days.
+    """The values as floats, NaN where missing, infinite or no number; dates count days.
 
     Dates in words must begin with year, month and day: of 03/04/2020 nobody knows which is the month.
     """
@@ -196,7 +196,7 @@ def _numbers(kind: str, values: pd.Series[Any]) -> Floats:
 
 
 def _fill_number(column: ColumnRule, values: pd.Series[Any], block: Floats) -> int:
-    """Fill the columns of a number; how many are no numbers, or missing where none was in training."""
+    """Fill the columns of a number; return how many values are no numbers, or missing as never in training."""
     numbers = _numbers(column.kind, values)
     absent = np.isnan(numbers)
     block[:, 0] = np.where(absent, 0.0, (numbers - column.mean) / column.scale)
@@ -207,7 +207,7 @@ def _fill_number(column: ColumnRule, values: pd.Series[Any], block: Floats) -> i
 
 
 def _fill_category(column: ColumnRule, values: pd.Series[Any], block: Floats) -> int:
-    """Fill the 0/1 columns of a category; how many are none that training saw, or missing where none was."""
+    """Fill the 0/1 columns of a category; return how many values training never saw, missing ones included."""
     import pandas as pd
 
     present = values.notna().to_numpy()

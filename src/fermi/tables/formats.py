@@ -18,12 +18,12 @@ MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
-    """The rows of a CSV, TSV, Parquet, Feather or JSON-lines file, as `understood`."""
+    """Read the rows of a CSV, TSV, Parquet, Feather or JSON-lines file, as `understood`."""
     return understood(read_raw(path))
 
 
 def read_raw(path: str | Path) -> pd.DataFrame:
-    """The rows as they stand in the file: those of a text file are text.
+    """Read the rows of a file as they stand there: those of a text file are text.
 
     Whether a column holds numbers is not for a file to say: the same column of a file with fewer rows may look
     otherwise. A CSV or TSV file may be compressed (``.csv.gz``).
@@ -49,7 +49,7 @@ def read_raw(path: str | Path) -> pd.DataFrame:
 
 
 def understood(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same rows with text stripped of blanks around it, and missing where it is one of `MISSING`."""
+    """Strip the text of a table of blanks around it, and take it for missing where it is one of `MISSING`."""
     import pandas as pd
 
     def plain(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -73,7 +73,7 @@ def _refuse_twice(names: Any, path: Path) -> None:
 
 
 def write_table(frame: pd.DataFrame, path: str | Path) -> None:
-    """Write rows in the format of the suffix."""
+    """Write a table to a file in the format of its suffix."""
     path = Path(path)
     writer = _format(path).write
     with whole_file(path) as partial:

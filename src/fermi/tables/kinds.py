@@ -1,4 +1,4 @@
-"""The models that the command trains, and each as JSON and arrays: nothing in a model folder can be executed."""
+"""The kinds of model that the command trains, each as JSON and arrays: nothing in a model folder can be executed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make(
     attributes: str,
     seed: int,
 ) -> Any:
-    """An estimator that takes a matrix of numbers."""
+    """Make an estimator of one kind, which takes a matrix of numbers."""
     options: dict[str, Any] = {
         "fairness": fairness,
         "lam": lam,
@@ -47,7 +47,7 @@ def make(
 
 
 def dump(kind: str, model: Any) -> tuple[dict[str, Any], dict[str, Floats]]:
-    """What makes up a fitted model: facts for JSON, and arrays."""
+    """Take a fitted model apart into facts for JSON and arrays."""
     match kind:
         case "linear":
             return {}, {"coef": model.coef_, "intercept": model.intercept_}
@@ -59,7 +59,7 @@ def dump(kind: str, model: Any) -> tuple[dict[str, Any], dict[str, Floats]]:
 
 
 def restore(kind: str, facts: dict[str, Any], arrays: dict[str, Floats], classes: Sequence[Any], width: int) -> Any:
-    """The estimator as it was when dumped: it predicts the same."""
+    """Put a model together again from what `dump` gave: it predicts the same."""
     model = make(kind, "demographic_parity", attributes="intersection", seed=0)
     model.classes_, model.n_features_in_ = natural_labels(classes), width
     match kind:

@@ -25,7 +25,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A trained model with all that it needs to read a file."""
+    """A trained model with all that it needs to predict the rows of a file."""
 
     kind: str
     model: Any
@@ -36,7 +36,7 @@ class SavedModel:
     facts: dict[str, Any]
 
     def save(self, folder: Path) -> None:
-        """Write the files of a model folder."""
+        """Write the files of the model into a folder."""
         facts, arrays = kinds.dump(self.kind, self.model)
         document = {
             "format": _FORMAT,
@@ -55,7 +55,7 @@ class SavedModel:
 
     @classmethod
     def load(cls, folder: str | Path) -> SavedModel:
-        """Read what `save` wrote; nothing in it is executed."""
+        """Read a model folder that `save` wrote; nothing in it is executed."""
         folder = Path(folder)
         if not (folder / MARK).is_file():
             raise DataError(f"There is no model in {str(folder)!r}: `fermi train` writes such a folder.")
@@ -78,7 +78,7 @@ class SavedModel:
             raise DataError(f"The model in {str(folder)!r} is damaged: {type(error).__name__}, {error}.") from error
 
     def predict(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, int]]:
-        """Label and probabilities of each row, and per column how many values training never saw."""
+        """Predict label and probabilities of each row; also count, per column, values that training never saw."""
         import pandas as pd
 
         X, unseen = self.encoder.transform(frame)

@@ -63,17 +63,17 @@ class Task:
         cls, target: str, sensitive: Sequence[str], notion: str, advantaged: Sequence[str] | None, attributes: str,
         ignore: Sequence[str] | None, test_size: float, seed: int,
     ) -> Task:  # fmt: skip
-        """As a command line gives it; whether sensitive columns are features is asked later."""
+        """A task as a command line gives it; whether sensitive columns are features is asked later."""
         several = tuple(sensitive), tuple(advantaged or ()), tuple(ignore or ())
         return cls(target, several[0], notion, several[1], attributes, False, several[2], test_size, seed)
 
     def fairness(self, classes: Sequence[Any]) -> Notion:
-        """The notion, its labels in the target's own type."""
+        """The notion of the task, its labels in the target's own type."""
         return advantaged(self.notion, self.advantaged, classes) if self.advantaged else as_notion(self.notion)
 
 
 def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> Notion:
-    """A notion that is about some labels, given as words."""
+    """A notion about some labels, which are given as words."""
     plain = as_notion(notion)
     if not hasattr(plain, "advantaged"):
         raise FermiError(f"--advantaged is for --notion {EqualOpportunity.name} alone.")
@@ -85,7 +85,7 @@ def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> No
 
 
 class Part(NamedTuple):
-    """Some rows: features as a matrix, labels, sensitive columns."""
+    """Rows of one part, training or test: features as a matrix, labels, sensitive columns."""
 
     X: Floats
     y: NDArray[Any]
@@ -94,7 +94,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A table made ready: an encoder learned from the training rows, and both parts in its features."""
+    """A table made ready for training: an encoder learned from the training rows, and both parts in its features."""
 
     task: Task
     encoder: TableEncoder
@@ -106,7 +106,7 @@ class Prepared:
 
 
 def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
-    """Check, split, and turn both parts into numbers."""
+    """Check a table against a task, split it, and turn both parts into numbers."""
     check_columns(frame, task)
     frame, notes = _with_target(frame, task.target)
     labels = natural(frame[task.target], f"The target {task.target!r}")
@@ -131,7 +131,7 @@ def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
 
 
 def check_columns(frame: pd.DataFrame, task: Task) -> None:
-    """Refuse names that the table does not have."""
+    """Refuse a task that names columns the table does not have, or one column for two uses."""
     require_columns(frame, {"--target": [task.target], "--sensitive": task.sensitive, "--ignore": task.ignore})
     if task.target in task.sensitive:
         raise FermiError(f"{task.target!r} is both the target and a sensitive column.")
@@ -141,7 +141,7 @@ def check_columns(frame: pd.DataFrame, task: Task) -> None:
 
 
 def require_columns(frame: pd.DataFrame, wanted: dict[str, Sequence[str]]) -> None:
-    """Refuse names that the table does not have, by the option that gave them."""
+    """Refuse names of columns that the table does not have, by the option that gave them."""
     for option, names in wanted.items():
         for name in names:
             if name not in frame.columns:
@@ -167,7 +167,7 @@ def natural(values: pd.Series[Any], what: str) -> NDArray[Any]:
 
 
 def _label(value: Any) -> Any:
-    """One label, or None for what is none, such as a fraction."""
+    """One label in its own type, or None for what is no label, such as a fraction."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, numbers.Integral):
@@ -187,7 +187,7 @@ def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[s
 
 
 def _check_groups(frame: pd.DataFrame, task: Task) -> list[str]:
-    """Refuse what are no groups; say how many rows have none."""
+    """Refuse sensitive columns that make no groups; say how many rows belong to none."""
     for name in task.sensitive:
         refuse_amounts(frame[name])
     encoder = GroupEncoder()
@@ -202,7 +202,7 @@ def _check_groups(frame: pd.DataFrame, task: Task) -> list[str]:
 
 
 def _proxies(train: pd.DataFrame, encoder: TableEncoder, task: Task) -> list[str]:
-    """Features that give the group away entirely."""
+    """A note on features that give the group away entirely."""
     import pandas as pd
 
     groups = GroupEncoder().fit_transform(train[list(task.sensitive)])
@@ -224,7 +224,7 @@ def _proxies(train: pd.DataFrame, encoder: TableEncoder, task: Task) -> list[str
 
 
 def refuse_amounts(column: pd.Series[Any]) -> None:
-    """A sensitive column of many different numbers has no groups."""
+    """Refuse a sensitive column of many different numbers: it has no groups."""
     import pandas as pd
 
     distinct = pd.Series(column.dropna().unique())
@@ -241,7 +241,7 @@ def _part(rows: pd.DataFrame, encoder: TableEncoder, task: Task) -> Part:
 
 
 def describe(column: ColumnRule) -> str:
-    """What became of a column, in words."""
+    """Say in words what became of a column."""
     words = {"number": "number", "date": "date", "category": f"{len(column.categories)} categories"}
     if column.kind == "ignored":
         return f"left out: {column.why}"

@@ -28,7 +28,7 @@ _MODELS = {"linear": "logistic regression", "boosting": "boosted trees", "mlp": 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A model, ready to save, and what a page says of it."""
+    """A trained model, ready to save, and what a page says of it."""
 
     saved: SavedModel
     record: ReportRecord
@@ -36,7 +36,7 @@ class Trained:
 
 @contextmanager
 def gathered(notes: list[str]) -> Iterator[None]:
-    """Warnings become notes, each once."""
+    """Turn warnings into notes, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -49,7 +49,7 @@ def gathered(notes: list[str]) -> Iterator[None]:
 
 
 def train(rows: Prepared, kind: str, *, lam: float, max_violation: float | None, source: str) -> Trained:
-    """Fit without fairness and with it, and audit both."""
+    """Fit a model without fairness and one with it, and audit both."""
     notes = [*rows.notes]
     said: list[str] = []
     points: list[PointRecord] = []
@@ -80,7 +80,7 @@ def train(rows: Prepared, kind: str, *, lam: float, max_violation: float | None,
 
 
 def _reached(model: Any, bound: float) -> str:
-    """Whether the search for λ kept the bound, in words."""
+    """Say whether the search for λ kept the bound."""
     tried = next(step for step in model.lam_path_ if step["lam"] == model.lam_)
     gap, noise = tried["violation"], tried["standard_error"]
     figures = f"{gap:.4f} on held-out training rows (standard error {noise:.4f})"
@@ -92,7 +92,7 @@ def _reached(model: Any, bound: float) -> str:
 def curve(
     rows: Prepared, kind: str, *, source: str, max_violation: float | None, n_jobs: int | None, progress: bool
 ) -> tuple[TradeoffCurve, ReportRecord]:
-    """Models along λ, and the page that compares them."""
+    """Train models along λ, and make the page that compares them."""
     notes = [*rows.notes]
     with gathered(notes):
         found = tradeoff_curve(
@@ -123,7 +123,7 @@ def _point(model: Any, rows: Prepared, seconds: float) -> PointRecord:
 
 
 def _facts(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> dict[str, str]:
-    """What was trained on what, in the order in which a page says it."""
+    """The facts of a page: what was trained on what, in the order in which it says so."""
     task = rows.task
     used = [column for column in rows.encoder.columns if column.kind != "ignored"]
     left = len(rows.encoder.columns) - len(used)

@@ -66,16 +66,27 @@ class Joining(Joinable):
 
     @property
     def join_device(self) -> torch.device:
-        """Where its sums are made."""
+        """The device on which the sums over ranks are made."""
         return self.W.device
 
     @property
     def join_process_group(self) -> Any:
-        """All ranks."""
+        """The process group of all ranks."""
         return dist.group.WORLD
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """What a rank without batches does."""
+        """What a rank without batches does while others go on training.
+
+        Parameters
+        ----------
+        **kwargs
+            What `Join` was given; nothing of it is used.
+
+        Returns
+        -------
+        JoinHook
+            It takes part in the sums and in the end takes over W.
+        """
         return _Shadow(self.W)
 
 

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from fermi.formulas.ermi import nonzero, row_costs
+from fermi.torch.cells import BatchCells
 
 
-class Cells(NamedTuple):
-    """Of each row: its condition z, its cell z · n_groups + s, and whether it counts; 0 and 0 if it does not."""
-
-    z: Tensor
-    cell: Tensor
-    counted: Tensor
-
-    @classmethod
-    def of(cls, condition: Tensor | None, sensitive: Tensor, n_groups: int) -> Cells:
-        """From codes, -1 where a row does not count; without conditions there is one."""
-        if condition is None:
-            cell = sensitive.clamp_min(0)
-            return cls(cell, cell, sensitive >= 0)
-        counted = (sensitive >= 0) & (condition >= 0)
-        z = torch.where(counted, condition, 0)
-        return cls(z, torch.where(counted, condition * n_groups + sensitive, 0), counted)
-
-
-def saddle(F: Tensor, W: Tensor, prior: Tensor, cells: Cells, weight: Tensor | None = None) -> Tensor:
+def saddle(F: Tensor, W: Tensor, prior: Tensor, cells: BatchCells, weight: Tensor | None = None) -> Tensor:
     """Σ weight_i (F_i · C[z_i, s_i] − 1) over the rows that count, C the class costs of W (corollary 1).
 
     Parameters

@@ -15,9 +15,10 @@ from torch import Tensor, nn
 
 from fermi._typing import Floats
 from fermi.compiled.permutation import shuffled
-from fermi.errors import FermiError
+from fermi.errors import DivergedError
 from fermi.fitting.checkpoint import fingerprint
 from fermi.fitting.contract import Record
+from fermi.fitting.history import parts
 from fermi.fitting.pace import theta_share, w_rate, w_weight, waiting_rate
 from fermi.fitting.problem import Problem, take_rows
 from fermi.torch._options import NetSettings
@@ -164,7 +165,7 @@ class _Run:
         self.history.append(self._record())
         last = self.history[-1]
         if not np.isfinite(last["objective"]) or last["loss"] > self.limit:
-            raise FermiError("Training diverged: choose a smaller `lr` or `lr_w`.")
+            raise DivergedError("Training diverged: choose a smaller `lr` or `lr_w`.")
         self._judge()
 
     def _take_step(self, rows: Any) -> None:
@@ -230,8 +231,8 @@ class _Run:
     def _record(self) -> Record:
         logits = predict_logits(self.module, self.problem.X, self.own.device)
         value, _, gap = self.objective.with_dual_gap(logits, self.duals())
-        parts = {"loss": value.loss, "ermi": value.ermi, "objective": value.objective, "dual_gap": gap}
-        return {"epoch": self.epoch, "step": self.step, "seconds": time.perf_counter() - self.began, **parts}
+        passed = time.perf_counter() - self.began
+        return {"epoch": self.epoch, "step": self.step, "seconds": passed, **parts(value, dual_gap=gap)}
 
     def _judge(self) -> None:
         """See how the module does on the rows held out, and remember the best."""

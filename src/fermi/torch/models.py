@@ -12,12 +12,36 @@ from fermi.inputs.arguments import whole
 
 
 def logistic(n_features: int, n_classes: int) -> nn.Module:
-    """Multinomial logistic regression (sections 4.1 and 4.3)."""
+    """Multinomial logistic regression (sections 4.1 and 4.3 of the paper).
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+        How many there are.
+
+    Returns
+    -------
+    nn.Module
+        From features to one logit per class.
+    """
     return nn.Linear(n_features, n_classes)
 
 
 def mlp(n_features: int, n_classes: int, *, hidden: Sequence[int] = (300, 100)) -> nn.Module:
-    """Fully connected layers with ReLU between them; flattens images first (section 4.4)."""
+    """Fully connected layers with ReLU between them; images are flattened first (section 4.4 of the paper).
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+        How many there are; of an image, channels times pixels.
+    hidden : sequence of int
+        The widths of the hidden layers.
+
+    Returns
+    -------
+    nn.Module
+        From features or images to one logit per class.
+    """
     sizes = [n_features, *hidden, n_classes]
     layers: list[nn.Module] = [nn.Flatten()]
     for size, following in pairwise(sizes):
@@ -26,7 +50,20 @@ def mlp(n_features: int, n_classes: int, *, hidden: Sequence[int] = (300, 100)) 
 
 
 def lenet5(n_classes: int = 10, *, channels: int = 3) -> nn.Module:
-    """LeNet-5 for images of 28 × 28, with ReLU and maximum pooling (section 4.4)."""
+    """LeNet-5 for images of 28 × 28, with ReLU and maximum pooling (section 4.4 of the paper).
+
+    Parameters
+    ----------
+    n_classes : int
+        How many classes.
+    channels : int
+        How many channels an image has.
+
+    Returns
+    -------
+    nn.Module
+        From images to one logit per class.
+    """
     return nn.Sequential(
         *(nn.Conv2d(channels, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)),
         *(nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)),
@@ -38,7 +75,7 @@ def lenet5(n_classes: int = 10, *, channels: int = 3) -> nn.Module:
 
 
 class TextCNN(nn.Module):
-    """The network of MinDiff for texts (section 4.2): three convolutions over word vectors.
+    """The network of MinDiff for texts, three convolutions over word vectors (section 4.2 of the paper).
 
     Parameters
     ----------
@@ -78,6 +115,17 @@ class TextCNN(nn.Module):
         )
 
     def forward(self, words: Tensor) -> Tensor:
-        """Logits of texts, each a row of word numbers."""
+        """Logits of texts, each a row of word numbers.
+
+        Parameters
+        ----------
+        words : tensor, n × length
+            Word numbers, 0 for padding.
+
+        Returns
+        -------
+        tensor, n × n_classes
+            One logit per class.
+        """
         logits: Tensor = self.layers(self.embed(words).transpose(1, 2))
         return logits

@@ -16,7 +16,7 @@ from fermi.torch._trainer import NetFit, NetTrainer
 from fermi.torch.feed import predict_logits, read_rows
 
 
-class FermiNet(FairEstimator):
+class FermiNet(FairEstimator[NetSettings, NetFit]):
     """A neural network whose predictions do not depend on a sensitive attribute.
 
     Minimises mean cross-entropy + `lam` × soft ERMI of the notion by the paper's Algorithm 1: a step of the optimizer
@@ -121,7 +121,18 @@ class FermiNet(FairEstimator):
         self.verbose = verbose
 
     def decision_function(self, X: Any) -> Floats:
-        """Logits: (n,) of the second of two classes, else (n, m)."""
+        """Logits of each row, from which probabilities and labels follow.
+
+        Parameters
+        ----------
+        X : array, tensor, DataFrame or CSR matrix, n × …
+            Rows as in training.
+
+        Returns
+        -------
+        (n,) or (n, m) array
+            The difference of the two logits where there are two classes, else one logit per class.
+        """
         check_is_fitted(self)
         rows, _ = read_rows(self, X, reset=False)
         logits = predict_logits(self.module_, rows, next(self.module_.parameters()).device)
@@ -136,7 +147,7 @@ class FermiNet(FairEstimator):
     def _settings(self) -> NetSettings:
         return NetSettings.read(self)
 
-    def _features(self, X: Any, y: Any, settings: Any, *, reset: bool) -> tuple[Any, Any]:
+    def _features(self, X: Any, y: Any, settings: NetSettings, *, reset: bool) -> tuple[Any, Any]:
         return read_rows(self, X, y, reset=reset)
 
     def _trainer(self, problem: Problem, settings: NetSettings) -> NetTrainer:
@@ -147,5 +158,5 @@ class FermiNet(FairEstimator):
         self.module_, self.n_iter_ = fit.module, fit.n_iter
         self.dual_ = problem.joined_duals(fit.duals)
 
-    def _after(self, fit: NetFit, trainer: NetTrainer, problem: Problem, settings: NetSettings) -> None:
+    def _after(self, fit: NetFit, problem: Problem, settings: NetSettings) -> None:
         advice.net_convergence(fit.history[-1], fit.n_iter, problem.n_classes)

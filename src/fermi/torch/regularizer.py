@@ -29,7 +29,8 @@ from fermi.torch._inputs import (
     unpacked,
 )
 from fermi.torch._ranks import Joining, add_over_ranks, average_over_ranks
-from fermi.torch._saddle import Cells, saddle
+from fermi.torch._saddle import saddle
+from fermi.torch.cells import BatchCells
 
 
 class FermiRegularizer(Joining, nn.Module):
@@ -44,8 +45,7 @@ class FermiRegularizer(Joining, nn.Module):
     notion : str
         "demographic_parity", "equalized_odds" or "equal_opportunity".
     n_conditions : int, optional
-        For parity within the values of a column of yours: how many there are. Their codes then take the place of the
-        target.
+        How many values a column of yours has, for parity within them; their codes then take the target's place.
     advantaged : iterable of int, optional
         For "equal_opportunity": the classes that count, by default the last.
     group_prior : array, optional
@@ -128,7 +128,23 @@ class FermiRegularizer(Joining, nn.Module):
         weight: Any = None,
         **options: Any,
     ) -> Self:
-        """Count the prior and the fraction of rows that count, over all ranks if there are several."""
+        """Make a regularizer whose prior is counted from codes, over all ranks if there are several.
+
+        Parameters
+        ----------
+        sensitive, target : (n,) codes
+            Group of every row of the data (-1: unknown), and class or condition where the notion asks for it.
+        n_classes, n_groups : int
+            How many there are; groups by default as many as the largest code says.
+        weight : (n,) numbers, optional
+            What each row weighs in the prior.
+        **options
+            Other arguments of `FermiRegularizer`, but for `group_prior`.
+
+        Returns
+        -------
+        FermiRegularizer
+        """
         refuse_prior(options)
         codes = as_column("sensitive", sensitive)
         if n_groups is None:
@@ -149,9 +165,21 @@ class FermiRegularizer(Joining, nn.Module):
         unpack: Callable[[Any], tuple[Tensor, Tensor | None]] | None = None,
         **options: Any,
     ) -> Self:
-        """The same in one pass over a loader; `unpack` gets sensitive and target from a batch.
+        """Make a regularizer whose prior is counted in one pass over a loader, over all ranks if there are several.
 
-        By default a batch is a dict with "sensitive" and "target", or ends with (target, sensitive).
+        Parameters
+        ----------
+        loader : iterable of batches
+            A dict with "sensitive" and "target", or what ends with (target, sensitive), unless `unpack` is given.
+        n_classes, n_groups : int
+        unpack : function, optional
+            Gets sensitive and target from a batch.
+        **options
+            Other arguments of `FermiRegularizer`, but for `group_prior`.
+
+        Returns
+        -------
+        FermiRegularizer
         """
         refuse_prior(options)
         regularizer = cls(n_classes, n_groups, **options)
@@ -166,9 +194,20 @@ class FermiRegularizer(Joining, nn.Module):
     def forward(
         self, logits: Tensor, sensitive: Tensor, target: Tensor | None = None, weight: Tensor | None = None
     ) -> Tensor:
-        """λ Σ ψ_i / (B q): the sum over the rows that count, B the batch size, q their fraction in the whole data.
+        """The fairness term of a batch of B rows, λ Σ ψ_i / (B q), q the fraction of all rows that count.
 
-        `weight` is what each row weighs, 1 on the average of the whole data; the prior must have been counted with it.
+        Parameters
+        ----------
+        logits : (B, n_classes) tensor
+            What the model says of the batch.
+        sensitive, target : (B,) codes
+            Group of each row (-1: unknown), and class or condition where the notion asks for it.
+        weight : (B,) tensor, optional
+            What each row weighs, 1 on the average of the whole data; the prior must have been counted with it.
+
+        Returns
+        -------
+        tensor of one number, to be added to the loss
         """
         cells = self._cells(sensitive, target)
         self._check(logits, cells, weight)
@@ -184,7 +223,7 @@ class FermiRegularizer(Joining, nn.Module):
             return self.lam * total / (max(len(logits), 1) * self.known)
 
     def project(self) -> None:
-        """Put W back into the ball of `radius`, if there is one. `forward` does so before it uses W."""
+        """Put W back into the ball of `radius`, if there is one; `forward` does so before it uses W."""
         if self.radius is not None:
             norm = torch.linalg.vector_norm(self.W.data)
             self.W.data.mul_(torch.clamp(self.radius / norm.clamp_min(1e-30), max=1.0))
@@ -193,12 +232,12 @@ class FermiRegularizer(Joining, nn.Module):
         if self.over_ranks:
             average_over_ranks(self.W)
 
-    def _cells(self, sensitive: Tensor, target: Tensor | None) -> Cells:
+    def _cells(self, sensitive: Tensor, target: Tensor | None) -> BatchCells:
         """Where each row belongs."""
         sensitive = as_codes("sensitive", sensitive)
         self._check_codes("sensitive", sensitive, self.n_groups)
         if not self.needs_target:
-            return Cells.of(None, sensitive, self.n_groups)
+            return BatchCells.of(None, sensitive, self.n_groups)
         if target is None:
             raise bad_argument("target", f"is missing, and {self.notion!r} conditions on it", "one code per row")
         target = as_codes("target", target)
@@ -207,7 +246,7 @@ class FermiRegularizer(Joining, nn.Module):
         self._check_codes("target", target, len(self.condition_of))
         if not self.own_conditions:
             target = torch.where(target >= 0, self.condition_of.to(target.device)[target.clamp_min(0)], -1)
-        return Cells.of(target, sensitive, self.n_groups)
+        return BatchCells.of(target, sensitive, self.n_groups)
 
     def _looks_at(self, tensor: Tensor) -> bool:
         """Whether to check values: where that does not wait for a device, or if asked to."""
@@ -220,7 +259,7 @@ class FermiRegularizer(Joining, nn.Module):
             if low < -1 or high >= size:
                 raise bad_argument(name, f"holds codes from {low} to {high}", f"-1 (unknown) to {size - 1}")
 
-    def _check(self, logits: Tensor, cells: Cells, weight: Tensor | None) -> None:
+    def _check(self, logits: Tensor, cells: BatchCells, weight: Tensor | None) -> None:
         """What would be broadcast, an index out of range or a division by zero further on."""
         expected = (len(cells.cell), self.n_classes)
         if not isinstance(logits, Tensor) or logits.shape != expected:

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fermi._typing import Floats
 from fermi.errors import ConstantPredictionWarning, FermiError
-from fermi.fitting.smallest_lam import NEARLY
+from fermi.fitting.lam_search import NEARLY
 from fermi.inputs.arguments import number
 from fermi.records import PointRecord, ReportRecord
 from fermi.tradeoff._figures import Predicted
@@ -24,19 +24,19 @@ from fermi.tradeoff._grid import non_dominated
 
 
 class Kept(NamedTuple):
-    """Predictions in little room: small codes, and the probabilities of all classes but the last."""
+    """Predictions kept in little room: small codes, and the probabilities of all classes but the last."""
 
     labels: NDArray[np.unsignedinteger[Any]]
     F: NDArray[np.float32] | None
 
     @classmethod
     def of(cls, predicted: Predicted) -> Kept:
-        """Pack."""
+        """Pack predictions into little room."""
         small = predicted.labels.astype(np.min_scalar_type(int(predicted.labels.max())))
         return cls(small, None if predicted.F is None else predicted.F[:, :-1].astype(np.float32))
 
     def probabilities(self) -> Floats | None:
-        """Unpack."""
+        """Unpack the probabilities of all classes."""
         if self.F is None:
             return None
         first = self.F.astype(np.float64)
@@ -44,7 +44,7 @@ class Kept(NamedTuple):
 
 
 class Picked(NamedTuple):
-    """The number of a model, whether its validation violation is within the bound, and why it was chosen."""
+    """A choice on a curve: the number of the model, whether it is within the bound, and why it was chosen."""
 
     place: int
     reached: bool
@@ -97,7 +97,13 @@ class TradeoffCurve:
         )
 
     def pareto(self) -> pd.DataFrame:
-        """The validation rows of the frame that no other beats in error and violation of labels, by violation."""
+        """The models that no other beats in both error and violation of labels on the validation rows.
+
+        Returns
+        -------
+        DataFrame
+            Their validation rows of `frame`, by growing violation.
+        """
         rows = self._validation()
         return rows.iloc[non_dominated(rows["violation"].tolist(), rows["error"].tolist())]
 
@@ -142,7 +148,7 @@ class TradeoffCurve:
         Returns
         -------
         Axes
-            The same.
+            Where it was drawn.
         """
         from fermi.tradeoff._picture import draw
 
@@ -157,11 +163,22 @@ class TradeoffCurve:
 
     @property
     def record(self) -> ReportRecord:
-        """All that the report shows, with the most accurate model chosen."""
+        """The record of the report, with the most accurate model chosen."""
         return self.report()
 
     def report(self, max_violation: float | None = None) -> ReportRecord:
-        """All that the report shows, with the model chosen that `pick` would return."""
+        """The record of the report, with the model chosen that `pick` would return.
+
+        Parameters
+        ----------
+        max_violation : float, optional
+            The bound for `pick`; without one the most accurate model is chosen.
+
+        Returns
+        -------
+        ReportRecord
+            All that the page shows.
+        """
         from fermi.tradeoff._report import record
 
         return record(self.points, self._choose(max_violation), self._plan, self._cv)
@@ -193,7 +210,7 @@ class TradeoffCurve:
         return f"{self._plan.knob.word} = {self.lams[index]:.4g}"
 
     def _choose(self, bound: float | None) -> Picked:
-        """The most accurate model, within the bound if one is given."""
+        """Choose the most accurate model, within the bound if one is given."""
         rows = self._validation().reset_index(drop=True)
         if bound is None:
             index = _most_accurate(rows)
@@ -217,5 +234,5 @@ class TradeoffCurve:
 
 
 def _most_accurate(rows: pd.DataFrame) -> int:
-    """Of two with the same error the less unfair."""
+    """The index of the most accurate row; of two with the same error, the less unfair one."""
     return int(rows.sort_values(["error", "violation", "lam"]).index[0])

@@ -1,4 +1,4 @@
-"""What the frame of a curve says of one model on some rows."""
+"""The figures of one model on some rows, as the frame of a curve has them."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import numpy as np
 
 from fermi._typing import Floats, Ints
 from fermi.fitting.problem import Problem
-from fermi.fitting.smallest_lam import hard_tables
 from fermi.formulas.gaps import standard_error
 from fermi.measures import ermi, linf_violation, parity_difference
 from fermi.measures.contingency import Contingency
 
 
 class Predicted(NamedTuple):
-    """The code of each row's label, and the probability of each class where the method has them."""
+    """Predictions for some rows: the code of each label, and the probabilities where the method has them."""
 
     labels: Ints
     F: Floats | None
 
 
 def figures(rows: Problem, predicted: Predicted) -> dict[str, float]:
-    """Error and violations; of several attributes, the worst one's."""
-    counted = hard_tables(rows, predicted.labels)
-    hard = [table for table, _ in counted]
-    F = predicted.F
-    soft = [] if F is None else [_soft(rows, codes, len(labels), F) for labels, codes in rows.attributes]
-    gaps = [(parity_difference(Contingency(t)), standard_error(t, squares)) for t, squares in counted if _compares(t)]
+    """The error and violations of predictions; of several attributes, the worst one's."""
+    F, m, cells = predicted.F, rows.n_classes, rows.cells()
+    hard = [part.hard(predicted.labels, m) for part in cells]
+    squares = [part.hard_squares(predicted.labels, m) for part in cells]
+    soft = [] if F is None else [part.soft(F) for part in cells]
+    counted = zip(hard, squares, strict=True)
+    gaps = [(parity_difference(Contingency(t)), standard_error(t, sq)) for t, sq in counted if _compares(t)]
     gap, noise = max(gaps, default=(math.nan, math.nan))
     n = len(rows.target)
     return {
@@ -53,16 +53,5 @@ def _compares(table: Floats) -> bool:
 
 
 def _worst(measure: Callable[[Contingency], float], tables: list[Floats]) -> float:
-    """NaN where no two groups can be compared."""
+    """The largest value of a measure over tables, or NaN where no two groups can be compared."""
     return max((float(measure(Contingency(table))) for table in tables if _compares(table)), default=math.nan)
-
-
-def _soft(rows: Problem, groups: Ints, k: int, F: Floats) -> Floats:
-    """The sum of the probabilities in each (condition, group)."""
-    counted = (groups >= 0) & (rows.conditions >= 0)
-    cells = rows.conditions[counted] * k + groups[counted]
-    size = rows.n_conditions * k
-    table = np.empty((size, rows.n_classes))
-    for j in range(rows.n_classes):
-        table[:, j] = np.bincount(cells, weights=F[counted, j], minlength=size)
-    return table.reshape(rows.n_conditions, k, rows.n_classes)

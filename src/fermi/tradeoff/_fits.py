@@ -30,7 +30,7 @@ _TORCH = threading.Lock()
 
 
 class Said(NamedTuple):
-    """A warning, and the λ of the fit that gave it; NaN where that is not known."""
+    """A warning that a fit gave, and the fit's λ; NaN where that is not known."""
 
     category: type[Warning]
     text: str
@@ -38,7 +38,7 @@ class Said(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """One fit that came to an end: the model if it is needed again, and what it predicts for the rows of each split."""
+    """A fit that came to an end: the model if it is needed again, and what it predicts for the rows of each split."""
 
     lam: float
     model: Any
@@ -56,7 +56,7 @@ class Chain(NamedTuple):
 
 @dataclass(frozen=True)
 class CurvePlan:
-    """All that a fit needs to know."""
+    """All that the fits of a curve need to know."""
 
     estimator: Any
     knob: Knob
@@ -95,7 +95,7 @@ class CurvePlan:
         return outcomes, said
 
     def _fitted(self, value: float, train: GivenRows, start: Any) -> tuple[Any, float]:
-        """A model of its own, and the seconds that its fit took."""
+        """Fit a model of its own at one value, and time it."""
         model = clone(self.estimator) if start is None else copy.deepcopy(start)
         model.set_params(**self.knob.during_fit(value, train.notion))
         with _TORCH if "module" in self.knob.own else nullcontext():
@@ -121,7 +121,7 @@ def _left_out(error: Exception) -> str:
 
 @contextmanager
 def _heard(said: list[Said], value: float) -> Iterator[None]:
-    """Keep warnings, unless other threads train as well: Python's filters are those of all threads."""
+    """Keep the warnings of a fit, unless other threads train as well: Python's filters are those of all threads."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -136,7 +136,7 @@ def _heard(said: list[Said], value: float) -> Iterator[None]:
 def run_chains(
     plan: CurvePlan, chains: Sequence[Chain], n_jobs: Any, say: Callable[[float], None]
 ) -> tuple[list[list[Outcome]], list[Said]]:
-    """The outcomes of each chain, in order, whatever runs them, and all warnings."""
+    """Run chains of fits, here or elsewhere, and return the outcomes of each, in order, and all warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = list(_results(plan, chains, n_jobs, say))
@@ -162,7 +162,7 @@ def _results(
 
 
 def _silent(value: float) -> None:
-    """A bar is on one process only."""
+    """Say nothing of progress, as fits on other processes do."""
 
 
 def repeat(said: Sequence[Said], knob: Knob, level: int) -> None:
@@ -186,6 +186,6 @@ def repeat(said: Sequence[Said], knob: Knob, level: int) -> None:
 
 
 def _named(values: Sequence[float], *, each: bool) -> str:
-    """Values in words, each of them or the range."""
+    """Put values of the knob into words, each of them or their range."""
     shown = values if each or len(values) < 2 else (values[0], values[-1])
     return (", " if each else " to ").join(f"{value:.4g}" for value in shown)

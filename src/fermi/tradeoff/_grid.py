@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fermi.errors import bad_argument
-from fermi.fitting.smallest_lam import FINE
+from fermi.fitting.lam_search import FINE
 from fermi.inputs.arguments import number
 from fermi.tradeoff._knob import Knob
 
@@ -22,7 +22,7 @@ _NOISE = 4.0  # standard errors, which an axis must span before steps along it m
 
 
 class Place(NamedTuple):
-    """Where a model stands on the rows that judge it, and the standard errors of both numbers."""
+    """The place of a model on the rows that judge it, and the standard errors of both coordinates."""
 
     lam: float
     violation: float
@@ -32,14 +32,14 @@ class Place(NamedTuple):
 
 
 def first_values(knob: Knob) -> list[float]:
-    """λ of 0 and from 0.03 to 1000 by half decades, or strengths from 0 to 1."""
+    """The values to begin with: λ of 0 and from 0.03 to 1000 by half decades, or strengths from 0 to 1."""
     if knob.name == "strength":
         return [i / (_STRENGTHS - 1) for i in range(_STRENGTHS)]
     return [0.0, *(float(f"{_LARGEST * 10 ** (-i / 2):.4g}") for i in reversed(range(_HALF_DECADES)))]
 
 
 def read_values(lams: Any, knob: Knob) -> list[float]:
-    """The user's values, ascending, each once."""
+    """Check the values that a user gave, and sort them, each once."""
     high = 1.0 if knob.name == "strength" else math.inf
     expected = f"numbers of at least 0{' and at most 1' if high == 1.0 else ''}, at least one of them"
     if isinstance(lams, str) or not isinstance(lams, Iterable) or np.ndim(np.asarray(lams, dtype=object)) != 1:
@@ -93,7 +93,7 @@ def _unit(values: list[float], noise: list[float]) -> float:
 
 
 def _middle(low: float, high: float, knob: Knob) -> float | None:
-    """The value halfway, by factors for λ; None where the two are as good as one."""
+    """The value halfway between two, by factors for λ; None where the two are as good as one."""
     if _alike(low, high, knob):
         return None
     if knob.name == "strength":

@@ -52,7 +52,7 @@ class Knob:
 
     @classmethod
     def find(cls, estimator: Any) -> Knob:
-        """The one nearest to the estimator; none, or several at the same depth, is an error."""
+        """Find the knob nearest to the estimator; none, or several at the same depth, is an error."""
         usable = hasattr(estimator, "get_params") and not isinstance(estimator, type)
         params = estimator.get_params(deep=True) if usable else {}
         found = sorted((key for key in params if key.rpartition("__")[2] in _NAMES), key=lambda key: key.count("__"))
@@ -86,7 +86,7 @@ class Knob:
 
     @property
     def word(self) -> str:
-        """What the parameter is called in a sentence."""
+        """The name of the knob in a sentence."""
         return _WORDS[self.name]
 
     @property
@@ -96,12 +96,12 @@ class Knob:
 
     @property
     def notion(self) -> Notion:
-        """What must be independent of the group."""
+        """The notion of the knob's owner: what must be independent of the group."""
         return as_notion(self.own.get(self.notion_argument, "demographic_parity"), self.notion_argument)
 
     @property
     def attributes(self) -> str:
-        """Whether several columns make joint groups, or groups each."""
+        """Whether several sensitive columns make joint groups, or groups each."""
         return str(self.own.get("attributes", "intersection"))
 
     @property
@@ -110,7 +110,7 @@ class Knob:
         return self.in_place and "warm_start" in self.own
 
     def during_fit(self, value: float, notion: Notion | None) -> dict[str, Any]:
-        """The parameters of a fit: the owner's bar would come between those of the curve."""
+        """The parameters to set for a fit; the owner's bar is off, as it would come between those of the curve."""
         wanted: dict[str, Any] = {"warm_start": True, "verbose": 0}
         if notion is not None:
             wanted[self.notion_argument] = notion
@@ -118,7 +118,7 @@ class Knob:
         return {f"{self.prefix}{key}": new for key, new in {**changed, self.name: value}.items()}
 
     def after_fit(self) -> dict[str, Any]:
-        """The same parameters but the knob's as the user gave them."""
+        """The parameters to set after a fit: all but the knob as the user gave them."""
         names = [key for key in ("warm_start", "verbose", self.notion_argument) if key in self.own]
         return {f"{self.prefix}{key}": self.own[key] for key in names}
 
@@ -131,7 +131,7 @@ def _described(estimator: Any) -> str:
 
 
 def _way(estimator: Any, params: Mapping[str, Any], path: str) -> tuple[str, bool, bool]:
-    """The keyword of `fit`, whether routing must be on, and whether the owner is trained in place."""
+    """How groups reach the owner: the keyword of `fit`, whether routing must be on, whether it is trained in place."""
     routing = bool(get_config()["enable_metadata_routing"])
     steps = path.split("__") if path else []
     around = [estimator, *(params["__".join(steps[: i + 1])] for i in range(len(steps) - 1))] if steps else []

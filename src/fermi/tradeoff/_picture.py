@@ -19,7 +19,7 @@ _LABELS = 5
 
 
 def draw(frame: pd.DataFrame, front: pd.DataFrame, knob: Knob, ax: Any) -> Any:
-    """Error against violation of labels; the values on the frontier are written beside some of its points."""
+    """Draw error against violation of labels; the values on the frontier are written beside some of its points."""
     if ax is None:
         ax = require("matplotlib.pyplot", extra="report").subplots(layout="constrained")[1]
     validation = frame[frame["split"] == "validation"]

@@ -21,7 +21,7 @@ from fermi.tradeoff._splits import GivenRows
 def points(
     frame: pd.DataFrame, models: list[Any], kept: list[dict[str, Kept]], plan: CurvePlan
 ) -> tuple[PointRecord, ...]:
-    """One per model, with its audits."""
+    """The records of all models of a curve, with their audits."""
     given = _given_rows(plan)
     found = []
     for lam, model, seen in zip(frame["lam"].unique().tolist(), models, kept, strict=True):
@@ -36,7 +36,7 @@ def points(
 
 
 def _given_rows(plan: CurvePlan) -> dict[str, GivenRows]:
-    """The rows of each split, in the order of the predictions."""
+    """The rows of each split, in the order in which they were predicted."""
     judged = np.concatenate([fold.judged for fold in plan.folds])
     given = {"train": plan.given.take(plan.folds[-1].train), "validation": plan.given.take(judged)}
     return given if plan.test is None else {**given, "test": plan.test}
@@ -50,13 +50,13 @@ def _audits(name: str, rows: GivenRows, kept: Kept, plan: CurvePlan) -> dict[str
 
 
 def _owner(model: Any, plan: CurvePlan) -> Any:
-    """What the knob belongs to, inside of a model."""
+    """The estimator that the knob belongs to, inside of a model."""
     path = plan.knob.prefix.removesuffix("__")
     return model.get_params(deep=True)[path] if path else model
 
 
 def record(found: tuple[PointRecord, ...], choice: Picked, plan: CurvePlan, cv: Any) -> ReportRecord:
-    """The page's record."""
+    """The record of a curve's page."""
     columns = [name or "one without a name" for name in read_columns(plan.given.s, ARGUMENT)]
     judged = sum(len(fold.judged) for fold in plan.folds)
     facts = {

@@ -28,7 +28,7 @@ _CV = "a whole number of at least 2, a splitter of scikit-learn's, pairs of row 
 
 
 class GivenRows(NamedTuple):
-    """Rows as the user gave them, and the notion if it has a column of its own, about the same rows."""
+    """Rows as the user gave them, with the notion if it has a column of its own, about the same rows."""
 
     X: Any
     y: Any
@@ -36,7 +36,7 @@ class GivenRows(NamedTuple):
     notion: Notion | None = None
 
     def take(self, rows: Ints) -> GivenRows:
-        """Some of them."""
+        """Some of the rows, by number."""
         notion = self.notion
         if isinstance(notion, ConditionalParity):
             notion = replace(notion, values=take(notion.values, rows))
@@ -72,7 +72,7 @@ def take(data: Any, rows: Ints) -> Any:
 
 
 def read_training(X: Any, y: Any, sensitive_features: Any, knob: Knob) -> tuple[GivenRows, Problem, list[Any]]:
-    """The rows, their codes, and the classes."""
+    """Read the rows to train on: as they are, their codes, and the classes."""
     if sensitive_features is None:
         raise bad_argument("sensitive_features", "is None", "the groups, one column or several")
     X = X.tocsr() if hasattr(X, "tocsr") else X
@@ -88,13 +88,13 @@ def read_training(X: Any, y: Any, sensitive_features: Any, knob: Knob) -> tuple[
 
 
 def _index(X: Any, y: Any, sensitive_features: Any) -> Any:
-    """The pandas index that the rows have, if any of these is of pandas."""
+    """The pandas index of the rows, if X, y or a sensitive column is of pandas."""
     indexes = map(row_index, (X, y, *read_columns(sensitive_features, "sensitive_features").values()))
     return next((index for index in indexes if index is not None), None)
 
 
 def read_test(X: Any, y: Any, sensitive: Any, training: GivenRows, classes: list[Any], knob: Knob) -> Tested | None:
-    """The test rows and their codes, if there are any."""
+    """Read the test rows and their codes, if there are any."""
     given = {"X_test": X, "y_test": y, "sensitive_test": sensitive}
     absent = [name for name, value in given.items() if value is None]
     if len(absent) == len(given):
@@ -119,7 +119,7 @@ def read_test(X: Any, y: Any, sensitive: Any, training: GivenRows, classes: list
 
 
 def _coded(source: Source, target: Ints, classes: list[Any], knob: Knob, *, known: bool = True) -> Problem:
-    """Rows as codes, without their features."""
+    """Code rows without reading their features."""
     matrix = np.empty((_count(source.X), 0))
     labels = read_column(source.y, "y")
     return read_problem(source, matrix, labels, target, classes, None, knob.notion, knob.attributes, known=known)

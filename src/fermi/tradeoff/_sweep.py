@@ -118,7 +118,7 @@ class _Sweep:
 
     @property
     def values(self) -> list[float]:
-        """Those that have a model, ascending."""
+        """The values that have a model, ascending."""
         return sorted(self.outcomes)
 
     def extend(self, values: Sequence[float]) -> None:
@@ -140,7 +140,7 @@ class _Sweep:
             raise FermiError(f"There is no curve: at every {self.plan.knob.word} but {values[0]:g} {reason}.")
 
     def refine(self) -> None:
-        """Add values between neighbours that lie far apart, a few rounds of a few."""
+        """Add values between neighbours that lie far apart, in a few rounds."""
         for _ in range(ROUNDS):
             more = between([self._place(value) for value in self.values], self.plan.knob, self.failed)
             if not more:
@@ -148,11 +148,11 @@ class _Sweep:
             self.extend(more)
 
     def frame(self) -> pd.DataFrame:
-        """One row per value and split."""
+        """The figures of the curve, one row per value and split."""
         return pd.DataFrame([row for value in self.values for row in self.measured[value]])
 
     def predicted(self, value: float) -> dict[str, Predicted]:
-        """What the models at one value predict for the rows of each split; for validation, those of all folds."""
+        """The predictions of the models at one value for the rows of each split; for validation, those of all folds."""
         folds, last = self.outcomes[value], self.outcomes[value][-1]
         judged = [fold.seen["validation"] for fold in folds if "validation" in fold.seen]
         F = [p.F for p in judged if p.F is not None]

@@ -21,28 +21,28 @@ Penalty = Callable[[Floats], tuple[float, Floats]]
 
 
 def logistic_regression(n: int) -> LogisticRegression:
-    """Scikit-learn's, with the penalty of `FermiClassifier` on the mean loss of n rows."""
+    """Scikit-learn's logistic regression, with the penalty of `FermiClassifier` on the mean loss of n rows."""
     return LogisticRegression(C=1.0 / (L2 * n), max_iter=2000)
 
 
 def dense(X: Any) -> Any:
-    """Features as an array, for what takes no sparse ones."""
+    """Features as a dense array, for methods that take no sparse ones."""
     return X.toarray() if hasattr(X, "toarray") else X
 
 
 class LinearModel:
-    """Logits of a linear model: X @ coef + intercept, n × m."""
+    """A linear model, whose logits are X @ coef + intercept, n × m."""
 
     def __init__(self, coef: Floats, intercept: Floats) -> None:
         self.coef, self.intercept = coef, intercept
 
     def logits(self, X: Any) -> Floats:
-        """One per class."""
+        """The logits of rows, one per class."""
         scores: Floats = np.asarray(X @ self.coef) + self.intercept
         return scores
 
     def proba(self, X: Any) -> Floats:
-        """Their softmax."""
+        """The probabilities of rows, the softmax of their logits."""
         return np.asarray(softmax(self.logits(X), axis=1))
 
 
@@ -54,7 +54,7 @@ def minimise(
     start: LinearModel | None = None,
     max_iter: int = 1000,
 ) -> LinearModel:
-    """Mean cross-entropy + ridge + penalty of the logits, by L-BFGS; without a penalty, logistic regression."""
+    """Minimise mean cross-entropy + ridge + a penalty of the logits by L-BFGS; without one, logistic regression."""
     n, d = X.shape
     first = np.zeros((d + 1, n_classes)) if start is None else np.vstack([start.coef, start.intercept])
     rows = np.arange(n)
@@ -81,7 +81,7 @@ def minimise(
 
 
 def binary_model(weights: Floats, intercept: float) -> LinearModel:
-    """Two classes: the logits 0 and X @ weights + intercept."""
+    """A linear model of two classes, with the logits 0 and X @ weights + intercept."""
     return LinearModel(np.stack([np.zeros_like(weights), weights], axis=1), np.array([0.0, intercept]))
 
 

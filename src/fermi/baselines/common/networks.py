@@ -23,7 +23,7 @@ from fermi.torch.feed import Feed, first_logits, predict_logits, read_rows
 
 
 class Penalty(nn.Module, ABC):
-    """What a method adds to the loss of a batch, before its weight.
+    """A term that a method adds to the loss of a batch, before its weight.
 
     Its own parameters, if any, are trained along with the network, by their own gradients: one that is to be maximised
     over them reverses those itself (see `reversed_gradient`).
@@ -34,21 +34,21 @@ class Penalty(nn.Module, ABC):
         self.n_classes, self.n_groups, self.n_conditions = rows.n_classes, rows.n_groups, rows.n_conditions
 
     def conditions(self, s: Tensor, z: Tensor) -> list[tuple[int, Tensor]]:
-        """The conditions that the batch shows, each with its rows of known groups."""
+        """The conditions that a batch shows, each with its rows of known groups."""
         z = z.where(s >= 0, -1)
         every = [(value, (z == value).nonzero()[:, 0]) for value in range(self.n_conditions)]
         return [(value, rows) for value, rows in every if len(rows)]
 
     @abstractmethod
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
-        """Of the logits, classes, groups and conditions of a batch."""
+        """The penalty of a batch, given its logits, classes, groups and conditions."""
 
 
 class WithinConditions(Penalty):
-    """One that looks at each condition by itself."""
+    """A penalty that looks at each condition by itself."""
 
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
-        """The mean over the conditions in 𝒵 of `within`, each weighed by its rows in the batch."""
+        """The mean of `within` over the conditions in 𝒵, each weighed by its rows in the batch."""
         parts = self.conditions(s, z)
         counted = sum(len(rows) for _, rows in parts)
         if counted == len(s) and len(parts) == 1:  # all of them: there is nothing to pick, nor to put back
@@ -99,7 +99,7 @@ class TorchBaseline(Baseline):
 
     @abstractmethod
     def _penalty(self, rows: Rows) -> nn.Module:
-        """What takes the logits, classes, groups and conditions of a batch and returns the penalty."""
+        """The penalty of the method: a module that takes the logits, classes, groups and conditions of a batch."""
 
     def _features(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
         return read_rows(self, X, y, reset=reset)
@@ -146,7 +146,7 @@ class TorchBaseline(Baseline):
             optimizer.step()
 
     def _outputs(self, rows: Rows, parts: Iterator[Ints | slice]) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
-        """The logits, classes, groups and conditions of each batch."""
+        """The logits, classes, groups and conditions of each batch, one after the other."""
         feed, columns = Feed(self.module_, torch.device("cpu")), [torch.as_tensor(c) for c in (rows.y, rows.s, rows.z)]
         table = None if hasattr(rows.X, "toarray") else feed(rows.X)  # once, not batch by batch
         self.module_.train()
@@ -182,7 +182,7 @@ class TorchBaseline(Baseline):
 
 
 def batches(n: int, size: int, steps: int, rng: np.random.Generator) -> Iterator[Ints | slice]:
-    """The rows of each step: pass after pass over all rows, each in a new order, in parts of nearly one size."""
+    """Choose the rows of each step: pass after pass, each in a new order, in parts of nearly one size."""
     if size >= n:
         yield from itertools.repeat(slice(None), steps)  # an order would only cost time
         return
@@ -200,7 +200,7 @@ def _check_finite(value: Tensor) -> None:
 
 
 def group_means(values: Tensor, s: Tensor, n_groups: int) -> tuple[Tensor, Tensor]:
-    """The mean of each group's rows, one row each (0 for a group without any), and the number of its rows."""
+    """The mean of the rows of each group (0 for a group without any), and the number of its rows."""
     counts = torch.bincount(s, minlength=n_groups)
     sums = values.new_zeros(n_groups, values.shape[1]).index_add(0, s, values)
     return sums / counts.clamp(min=1)[:, None], counts
@@ -217,6 +217,6 @@ class _Reversed(torch.autograd.Function):
 
 
 def reversed_gradient(x: Tensor) -> Tensor:
-    """x, through which gradients come back with the other sign: what minimises before it maximises behind it."""
+    """Pass x on unchanged, and its gradient with the other sign: what minimises before it maximises behind it."""
     reversed_x: Tensor = _Reversed.apply(x)
     return reversed_x

@@ -16,6 +16,7 @@ from fermi._typing import Floats, Ints
 from fermi.errors import bad_argument, listed
 from fermi.fitting.problem import Source, read_problem, take_rows
 from fermi.inputs.arguments import generator, number
+from fermi.inputs.cells import Cells
 from fermi.inputs.columns import check_rows, read_columns, row_index
 from fermi.inputs.features import read_features, read_target, unchanged_on_error
 from fermi.inputs.groups import GroupEncoder
@@ -26,7 +27,7 @@ ALL_NOTIONS = ("demographic_parity", "equalized_odds", "equal_opportunity")
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a method can do; the columns of the paper's table 1 and a few more.
+    """What a method can do: the columns of the paper's table 1 and a few more.
 
     Attributes
     ----------
@@ -88,14 +89,13 @@ class Rows:
     n_conditions: int
 
     def take(self, rows: Any) -> Rows:
-        """Some of them."""
+        """Some of the rows, by number or by mask."""
         return replace(self, X=take_rows(self.X, rows), y=self.y[rows], s=self.s[rows], z=self.z[rows])
 
     @property
     def cells(self) -> Ints:
         """The cell of each row, condition · n_groups + group, or -1 for rows that do not count."""
-        cells: Ints = np.where((self.s >= 0) & (self.z >= 0), self.z * self.n_groups + self.s, -1)
-        return cells
+        return Cells.of(self.z, self.s, (self.n_conditions, self.n_groups), np.ones(len(self.s))).index
 
 
 class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -128,7 +128,22 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any) -> Self:
-        """Train on rows X with labels y and the groups of one sensitive column or of several together."""
+        """Train on rows X with labels y and their groups.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+        y : (n,) labels
+            The classes; how many a method takes is in `capabilities`.
+        sensitive_features : array, Series, DataFrame or dict of columns
+            The groups: one column, or several whose combinations are the groups.
+
+        Returns
+        -------
+        Baseline
+            The method itself, fitted.
+        """
         with unchanged_on_error(self):
             strength = number("strength", self.strength, "a number from 0 to 1", low=0.0, high=1.0)
             rows = self._read(X, y, sensitive_features)
@@ -138,46 +153,83 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return self
 
     def predict(self, X: Any, sensitive_features: Any = None) -> NDArray[Any]:
-        """The class of each row."""
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix, n × d
+            Features.
+        sensitive_features : array, Series, DataFrame or dict of columns, optional
+            The groups of these rows; only a method that needs the attribute to predict looks at them.
+
+        Returns
+        -------
+        (n,) array
+            Labels; of a method that draws them, the same ones for the same fit and rows.
+        """
         check_is_fitted(self)
         labels: NDArray[Any] = self.classes_[self._labels(*self._read_new(X, sensitive_features))]
         return labels
 
     def predict_proba(self, X: Any, sensitive_features: Any = None) -> Floats:
-        """Probability of each class, one row each; of a method that draws its labels, that of the draw."""
+        """Probability of each class for each row; of a method that draws its labels, the probabilities of the draw.
+
+        Parameters
+        ----------
+        X, sensitive_features
+            As in `predict`.
+
+        Returns
+        -------
+        (n, m) array
+            One column per class, in the order of `classes_`.
+        """
         check_is_fitted(self)
         return self._proba(*self._read_new(X, sensitive_features))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, sensitive_features: Any = None) -> float:
-        """The accuracy."""
+        """The accuracy of the labels that the method predicts.
+
+        Parameters
+        ----------
+        X, sensitive_features
+            As in `predict`.
+        y, sample_weight : (n,) labels and numbers
+            The true labels and, if given, weights of the rows.
+
+        Returns
+        -------
+        float
+            The share of rows predicted rightly.
+        """
         return float(accuracy_score(y, self.predict(X, sensitive_features), sample_weight=sample_weight))
 
     @abstractmethod
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
-        """Train, and set what `_proba` needs."""
+        """Train on coded rows, and set what `_proba` needs."""
 
     @abstractmethod
     def _proba(self, X: Any, s: Ints | None) -> Floats:
-        """Probabilities, n × m; s is None unless the method needs the attribute, and -1 where that is unknown."""
+        """The probabilities of rows, n × m; s is None unless the method needs the attribute, and -1 where unknown."""
 
     def _labels(self, X: Any, s: Ints | None) -> Ints:
-        """The code of each row's class."""
+        """The code of the class predicted for each row."""
         F = self._proba(X, s)
         codes: Ints = self._drawn(F) if self.capabilities.draws else F.argmax(axis=1)
         return codes
 
     def _drawn(self, F: Floats) -> Ints:
-        """Labels drawn from probabilities, the same ones for the same fit and rows."""
+        """Draw labels from probabilities, the same ones for the same fit and rows."""
         uniform = np.random.default_rng(self._draws).random(len(F))
         codes: Ints = (np.cumsum(F, axis=1) <= uniform[:, None]).sum(axis=1).clip(max=F.shape[1] - 1)
         return codes
 
     def _features(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
-        """X and y as arrays."""
+        """Read X and y as arrays."""
         return read_features(self, X, y, reset=reset)
 
     def _read(self, X: Any, y: Any, sensitive_features: Any) -> Rows:
-        """Code the rows, and refuse what the method cannot do."""
+        """Code the training rows, and refuse what the method cannot do."""
         if sensitive_features is None:
             raise bad_argument("sensitive_features", "is None", "the groups, one column or several")
         notion = as_notion(self.notion)
@@ -244,5 +296,5 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
 
 def geometric(strength: float, low: float, high: float) -> float:
-    """0 at strength 0, then from `low` to `high` by equal factors: a knob whose effect is roughly even."""
+    """A knob whose effect is roughly even: 0 at strength 0, then from `low` to `high` by equal factors."""
     return 0.0 if strength == 0.0 else low * (high / low) ** strength

@@ -1,1 +1,1 @@
-"""What the data sets share: the record they return, their files, splits and texts. No data set is found here."""
+"""What the data sets have in common: the record they return, files, splits and texts. No data set is found here."""

@@ -40,6 +40,13 @@ class Vocabulary:
 
     0 is padding, 1 any word that is not known, and the others follow from the most frequent word down.
 
+    Attributes
+    ----------
+    words : tuple of str
+        The words, whose numbers begin at 2.
+    length : int
+        How many words of a text are read.
+
     Examples
     --------
     >>> vocabulary = Vocabulary.fit(["You are kind.", "You aren't"], length=4)
@@ -55,7 +62,22 @@ class Vocabulary:
 
     @classmethod
     def fit(cls, texts: Iterable[str], *, max_words: int = 10_000, length: int = 250) -> Self:
-        """The `max_words` most frequent words of the training texts, of which `transform` will read `length` each."""
+        """Take the most frequent words of the training texts; of two as frequent, the first in the alphabet.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            One text per row.
+        max_words : int
+            How many words at most.
+        length : int
+            How many words of each text `transform` will read.
+
+        Returns
+        -------
+        Vocabulary
+            The words and the length.
+        """
         whole("max_words", max_words, AT_LEAST_ONE, low=1)
         whole("length", length, AT_LEAST_ONE, low=1)
         counts = Counter(word for text in _checked(texts) for word in _words(text))
@@ -63,11 +85,22 @@ class Vocabulary:
         return cls(tuple(ranked[:max_words]), length)
 
     def __len__(self) -> int:
-        """How many numbers there are: the words, padding and unknown."""
+        """How many numbers a vocabulary uses: one per word, and those for padding and unknown words."""
         return len(self.words) + 2
 
     def transform(self, texts: Iterable[str]) -> NDArray[np.int32]:
-        """One row of `length` numbers per text: longer texts are cut, shorter ones padded."""
+        """Turn texts into rows of word numbers: longer texts are cut, shorter ones padded.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            One text per row.
+
+        Returns
+        -------
+        (n, length) int32 array
+            One row per text.
+        """
         known = self._numbers
         rows = [[known.get(word, _UNKNOWN) for word in _words(text)[: self.length]] for text in _checked(texts)]
         numbers = np.full((len(rows), self.length), _PADDING, dtype=np.int32)
@@ -76,7 +109,7 @@ class Vocabulary:
         return numbers
 
     def vectors(self, file: str | Path | None = None, *, data_home: str | Path | None = None) -> NDArray[np.float32]:
-        """GloVe's vector of every number, zeros for padding, unknown and words that GloVe lacks.
+        """Look up the GloVe vector of every word number; padding, unknown words and words that GloVe lacks are zeros.
 
         Parameters
         ----------
@@ -85,6 +118,11 @@ class Vocabulary:
             ``toxic/glove.100d.subset.txt.gz`` in the data folder.
         data_home : path, optional
             The data folder.
+
+        Returns
+        -------
+        (len(self), dimensions) float32 array
+            One row per number.
         """
         path = home(data_home) / _GLOVE if file is None else Path(file)
         try:
@@ -108,10 +146,22 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextDataset(Dataset):
-    """Comments, in the one column `comment`."""
+    """A data set of comments, which are in the one column `comment`.
+
+    Attributes
+    ----------
+    name, X_train, y_train, s_train, X_test, y_test, s_test, note
+        As in `Dataset`.
+    """
 
     def numeric(self) -> Self:
-        """The same rows with a 0/1 column for each of the 1,000 most frequent words of the training rows."""
+        """The data set with a 0/1 column for each of the 1,000 most frequent words of the training rows.
+
+        Returns
+        -------
+        TextDataset
+            With the same rows, labels and sensitive columns.
+        """
         import pandas as pd
 
         words = Vocabulary.fit(self.X_train["comment"], max_words=1000).words
@@ -129,7 +179,7 @@ class TextDataset(Dataset):
 def text_dataset(
     name: str, train: pd.DataFrame, test: pd.DataFrame, *, religions: str, include_sensitive: bool, note: str
 ) -> TextDataset:
-    """A data set of frames with the columns `comment` and `is_toxic`."""
+    """Make a data set of frames with the columns `comment` and `is_toxic`."""
     named = flag("include_sensitive", include_sensitive)
 
     def rows(part: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame]:
@@ -145,12 +195,12 @@ def without_religion(comments: pd.Series) -> pd.Series:
 
 
 def check_religions(religions: str) -> str:
-    """The argument `religions` of the loaders, checked."""
+    """Check the argument `religions` of the loaders and return it."""
     return chosen("religions", religions, list(_RELIGIONS))
 
 
 def religion(comments: pd.Series, religions: str) -> pd.Series:
-    """The one group whose term a comment holds, in any case and inside longer words; None if none or several."""
+    """The one religion whose term a comment holds, in any case and inside longer words; None if none or several."""
     import pandas as pd
 
     terms = _RELIGIONS[check_religions(religions)]
@@ -160,7 +210,7 @@ def religion(comments: pd.Series, religions: str) -> pd.Series:
 
 
 def _checked(texts: Iterable[str]) -> list[str]:
-    """The texts, if they are texts."""
+    """Refuse texts that are not one text per row; return them as a list."""
     rows = [texts] if isinstance(texts, str) else list(texts)
     strange = next((i for i, text in enumerate(rows) if not isinstance(text, str)), None)
     if isinstance(texts, str) or strange is not None:
@@ -174,7 +224,7 @@ def _words(text: str) -> list[str]:
 
 
 def _read_vectors(path: Path, numbers: dict[str, int]) -> dict[int, NDArray[np.float32]]:
-    """The vectors of the words that have numbers, by number."""
+    """Read the vectors of the words that have numbers, by number."""
     unpack = gzip.open if path.suffix == ".gz" else open
     found = {}
     with unpack(path, "rt", encoding="utf-8") as lines:

@@ -1,4 +1,4 @@
-"""What every loader returns."""
+"""The record that every loader of a data set returns."""
 
 from __future__ import annotations
 
@@ -12,10 +12,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Training and test rows: features X, labels y, sensitive columns s.
+    """Training and test rows of a data set: features X, labels y, sensitive columns s.
 
-    `note` says where the data comes from, what is known to be wrong with it, and whether the sensitive columns are
-    among the features.
+    Attributes
+    ----------
+    name : str
+        What the data set is called.
+    X_train, X_test : DataFrame
+        Features.
+    y_train, y_test : Series
+        Labels.
+    s_train, s_test : DataFrame
+        Sensitive columns.
+    note : str
+        Where the data comes from, what is known to be wrong with it, and whether the sensitive columns are among the
+        features.
     """
 
     name: str
@@ -34,10 +45,15 @@ class Dataset:
         )
 
     def numeric(self) -> Self:
-        """The same rows with features that any model takes, fitted on the training rows alone.
+        """The data set with features that any model takes, fitted on the training rows alone.
 
         Numbers are standardised, a missing one becomes the mean; each category of a column becomes a 0/1 column
         ``column=category``; a missing category, or one never seen in training, is zero in all of them.
+
+        Returns
+        -------
+        Dataset
+            With the same rows, labels and sensitive columns.
 
         Examples
         --------

@@ -34,7 +34,7 @@ class RemoteFile:
     sha256: str | None
 
     def locate(self, data_home: str | Path | None = None) -> Path:
-        """The verified file on disk, downloaded if it is not there."""
+        """The path of the verified file on disk, downloaded if it is not there."""
         target = home(data_home) / self.path
         try:
             digest = _digest(target, packed=target.suffix == ".gz")
@@ -91,7 +91,7 @@ def home(data_home: str | Path | None = None) -> Path:
 
 
 def _copy(response: HTTPResponse, out: IO[bytes], name: str) -> None:
-    """Copy with a progress bar on a terminal and silence elsewhere."""
+    """Copy a download to disk, with a progress bar on a terminal and silence elsewhere."""
     from rich.console import Console
     from rich.progress import wrap_file
 
@@ -107,7 +107,7 @@ def _copy(response: HTTPResponse, out: IO[bytes], name: str) -> None:
 
 
 def _digest(path: Path, *, packed: bool) -> str:
-    """The SHA-256 of a file's contents, unpacked if they are `packed`; none that matches if that fails."""
+    """The SHA-256 of a file's contents, unpacked if they are `packed`; "damaged" if that fails."""
     with path.open("rb") as file:
         if not packed:
             return hashlib.file_digest(file, "sha256").hexdigest()

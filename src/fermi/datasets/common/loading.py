@@ -18,7 +18,7 @@ TEST_SIZE = 0.2  # as in the paper, where the publisher gives no split
 
 
 def sensitive_columns(given: str | Iterable[str], allowed: Sequence[str]) -> list[str]:
-    """The chosen sensitive columns, checked."""
+    """Check the sensitive columns that a caller chose, and return them as a list."""
     names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
     if not names or not all(name in allowed for name in names) or len(set(names)) != len(names):
         raise bad_argument("sensitive", f"is {given!r}", f"one or both of {listed(allowed)}")
@@ -26,7 +26,7 @@ def sensitive_columns(given: str | Iterable[str], allowed: Sequence[str]) -> lis
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False."""
+    """Check that an argument is True or False, and return it."""
     if not isinstance(value, bool | np.bool_):
         raise bad_argument(name, f"is {value!r}", "True or False")
     return bool(value)
@@ -35,7 +35,7 @@ def flag(name: str, value: Any) -> bool:
 def split(
     frame: pd.DataFrame, by: Sequence[str], test_size: float, random_state: Any
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Training and test rows, in the order of the file and with its row numbers as their index.
+    """Split a table into training and test rows, in the order of the file and with its row numbers as their index.
 
     Every combination of the columns `by`, even one of a single row, has its share of test rows to within one row:
     the shuffled rows are sorted by combination, and every (1 / test_size)th of them is taken.
@@ -66,7 +66,7 @@ def table(
     include_sensitive: bool,
     note: str,
 ) -> Dataset:
-    """A data set of tables. Text becomes categories, those of the training rows; any other is missing in test rows."""
+    """Make a data set of tables: text becomes categories of the training rows; any other is missing in test rows."""
     text = train.columns.drop([*train.select_dtypes("number").columns.drop(target, errors="ignore"), target])
     train = train.astype(dict.fromkeys(text, "category"))
     known = {column: train[column].cat.categories for column in text}

@@ -41,7 +41,7 @@ def figure(
     by: Sequence[str],
     panels: tuple[str, str],
 ) -> Figure:
-    """A figure whose tables go by some columns and whose panels by two of them."""
+    """Make a figure whose tables go by some columns and whose panels go by two of them."""
 
     def summarise(records: pd.DataFrame) -> str:
         return "\n\n".join([verdicts(claims, records), NOTE, tables(records, by)])
@@ -90,7 +90,7 @@ def dominance(
 
 
 def comparisons(records: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """FERMI beside its rivals, for each combination of columns."""
+    """Compare FERMI with its rivals, for each combination of columns."""
     found = []
     for values, some in records.groupby(list(by), dropna=False, sort=False):
         where = ", ".join(named(name, value) for name, value in zip(by, values, strict=True))
@@ -104,13 +104,13 @@ def _counted(outcomes: pd.DataFrame) -> str:
 
 
 def _distinct(tested: pd.DataFrame) -> int:
-    """Comparisons that could have come out otherwise: not two constants, and of two rivals that are one, one."""
+    """Count the comparisons that could have come out otherwise; two constants do not, two equal rivals count once."""
     differ = tested[(tested["difference"] != 0.0) | (tested["width"] != 0.0)]
     return len(differ.round({"difference": 6, "width": 6}).drop_duplicates(["where", "level", "difference", "width"]))
 
 
 def damage(records: pd.DataFrame, column: str) -> pd.DataFrame:
-    """By method: the error lost where `column` spoils the groups, on average over levels, with half its interval.
+    """The error that each method loses where `column` spoils the groups, the mean over levels, with half its interval.
 
     The same strengths and test rows on both sides; the unmitigated model and the naive trade look at no groups.
     """
@@ -131,19 +131,19 @@ def damage(records: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def listed_damage(lost: pd.DataFrame) -> str:
-    """In words."""
+    """Put the damage of every method into words."""
     return ", ".join(f"{row['method']} {said(row['lost'], row['width'], sign='+')}" for _, row in lost.iterrows())
 
 
 def gains_over_naive(records: pd.DataFrame) -> pd.Series[float]:
-    """By blind and method: how far the error is below the naive baseline's, at most, at any level."""
+    """How far each method's error is below the naive baseline's, at most, at any level, blind and not."""
     errors = at_levels(records).groupby(["blind", "level", "method"])["error"].mean()
     gains = errors.xs("naive", level="method") - errors.drop(["naive", "none"], level="method", errors="ignore")
     return gains.groupby(["blind", "method"]).max()
 
 
 def listed_gains(gains: pd.Series[float]) -> str:
-    """In words."""
+    """Put the gains over the naive baseline into words."""
     parts = []
     for blind, some in gains.groupby(level="blind", sort=False):
         told = ", ".join(f"{method} {gain:+.3f}" for method, gain in some.droplevel("blind").items())
@@ -152,7 +152,7 @@ def listed_gains(gains: pd.Series[float]) -> str:
 
 
 def three_datasets(number: int, notion: str, claims: Sequence[Claim] = ()) -> Figure:
-    """Figures 10 to 12: COMPAS, German and Adult with pre- and post-processing rivals, one notion each."""
+    """Make one of figures 10 to 12: COMPAS, German and Adult with pre- and post-processing rivals, one notion each."""
     by = ("dataset", "blind")
     return figure(
         f"Figure {number}: COMPAS, German and Adult with pre- and post-processing rivals, {named('notion', notion)}",

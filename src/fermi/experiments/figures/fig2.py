@@ -31,13 +31,13 @@ _NARROW = 0.005
 
 
 def steps_of(size: int, quick: bool = False) -> int:
-    """The steps of every method: those of whole passes where there is a whole one, since FERMI takes whole passes."""
+    """The steps of every method at a batch size, in whole passes if there is one, since FERMI takes whole passes."""
     steps, a_pass = (_QUICK_STEPS, -(-_QUICK_ROWS // size)) if quick else (BATCHES[size], -(-_ROWS // size))
     return steps if steps < a_pass else steps // a_pass * a_pass
 
 
 def cells(quick: bool) -> Iterator[Cell]:
-    """Every method that trains on batches at every size; FERMI with its own number of passes; all rows at once."""
+    """The cells of figure 2: every method at every batch size, FERMI with its own passes too, and all rows at once."""
     for size in BATCHES:
         budget = {"steps": steps_of(size, quick), "batch_size": size, "strengths": STRENGTHS}
         yield from grid(quick, ("fermi", *RIVALS), **budget, budget="equal steps")
@@ -46,12 +46,12 @@ def cells(quick: bool) -> Iterator[Cell]:
 
 
 def equal(records: pd.DataFrame) -> pd.DataFrame:
-    """Those where all methods take the same number of steps."""
+    """The runs in which all methods take the same number of steps."""
     return records[records["budget"] == "equal steps"]
 
 
 def with_naive(records: pd.DataFrame) -> pd.DataFrame:
-    """The same, with the naive trade and the unmitigated model at every batch size: they do not hang on it."""
+    """The runs of equal steps, with the naive trade and the unmitigated model repeated at every batch size."""
     plain = records[records["method"].isin(("naive", "none"))]
     return pd.concat([equal(records), *(plain.assign(batch_size=size) for size in BATCHES)])
 

@@ -1,4 +1,4 @@
-"""Figure 3: Adult with 90% of the sensitive values missing, and the same methods where none is.
+"""Figure 3: Adult with 90% of the sensitive values missing, beside the methods where none is.
 
 Training sees a tenth of the groups; the rows that choose the knob and the test rows have theirs, so that what is
 compared is what training makes of the missing ones.
@@ -30,13 +30,13 @@ _SLIGHT = 0.01
 
 
 def cells(quick: bool) -> Iterator[Cell]:
-    """Every method with 90% missing, three draws of them, and as in figure 1 with none."""
+    """The cells of figure 3: every method with 90% of the groups missing, in three draws, and with none missing."""
     yield from grid(quick, IN_PROCESSING, missing=0.9, strengths=FEW_STRENGTHS)
     yield from grid(quick, IN_PROCESSING)
 
 
 def near_the_oracle(records: pd.DataFrame) -> Verdict:
-    """Whether FERMI loses at most a point of error at any level."""
+    """Whether FERMI with missing groups loses at most a point of error at any level."""
     lost = damage(records[records["method"] == "fermi"], "missing")
     at_each = {level: float(lost[f"at {level:g}"].iloc[0]) for level in LEVELS}
     words = ", ".join(f"{value:+.4f} at ≤ {level:g}" for level, value in at_each.items())

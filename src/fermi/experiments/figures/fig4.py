@@ -51,7 +51,7 @@ interval over seeds, and the violation on the test rows."""
 
 
 def cells(quick: bool) -> Iterator[Cell]:
-    """A cell is a curve: all strengths of one method, for one batch size and seed."""
+    """The cells of figure 4, each a curve: all strengths of one method, for one batch size and seed."""
     dataset = source()
     for method in ("none", *(name for name in METHODS if name != "naive")):  # which comes with the unmitigated network
         for batch_size, passes in PASSES.items():
@@ -63,7 +63,7 @@ def cells(quick: bool) -> Iterator[Cell]:
 
 
 def prepared(records: pd.DataFrame) -> pd.DataFrame:
-    """The unmitigated network as strength 0 of every method, and whom the gap of labels favours."""
+    """Add the unmitigated network as strength 0 of every method, and whom the gap of labels favours."""
     gaps = {
         f"{part}_gap": records[f"{part}_false_positives_{HELD_AGAINST}"] - records[f"{part}_false_positives_christian"]
         for part in ("val", "test")
@@ -76,7 +76,7 @@ def prepared(records: pd.DataFrame) -> pd.DataFrame:
 def beside(
     records: pd.DataFrame, batch_size: int, pairing: Pairing = HARD, levels: tuple[float, ...] = LEVELS
 ) -> list[Comparison]:
-    """Each rival beside FERMI over some levels."""
+    """Compare each rival with FERMI over some levels."""
     some = records[records["batch_size"] == batch_size]
     chosen = within(prepared(some), pairing, levels, RUN)
     rivals = RIVALS if pairing is HARD else RIVALS[:-1]  # naive draws labels: its probabilities are other ones
@@ -84,7 +84,7 @@ def beside(
 
 
 def said(found: list[Comparison]) -> str:
-    """Comparisons in one line."""
+    """Put comparisons into one line."""
     return "; ".join(f"{one.rival}: {one}" for one in found)
 
 
@@ -143,7 +143,7 @@ def lead_grows(records: pd.DataFrame) -> Verdict:
 
 
 def coincide(records: pd.DataFrame) -> Verdict:
-    """Whether two methods that have one penalty for two groups reach the same, but for what rounding does to a run."""
+    """Whether two methods with one penalty for two groups reach the same, but for what rounding does to a run."""
     found = []
     for pairing in (HARD, SOFT):
         chosen = within(prepared(records), pairing, LEVELS, RUN)
@@ -186,7 +186,7 @@ def summarise(records: pd.DataFrame) -> str:
 
 
 def points(some: pd.DataFrame) -> str:
-    """Markdown: a row per method and strength."""
+    """Write all points of the curves as a Markdown table, a row per method and strength."""
     names = {
         "error": "error", "violation": "gap", "false_positives": "false positive rate", "soft_error": "soft error",
         "soft_violation": "soft gap", "clean_error": "error before bias", "clean_violation": "gap before bias",
@@ -199,7 +199,7 @@ def points(some: pd.DataFrame) -> str:
 
 
 def draw(records: pd.DataFrame, canvas: Any) -> None:
-    """A panel per batch size, labels above and probabilities below; bars are 95% intervals over seeds."""
+    """Draw a panel per batch size, labels above and probabilities below; bars are 95% intervals over seeds."""
     canvas.set_size_inches(10.0, 8.5)
     axes = canvas.subplots(2, len(PASSES), sharey="row")
     everything = prepared(records)

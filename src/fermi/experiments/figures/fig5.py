@@ -58,7 +58,7 @@ interval over splits, and the violation on the test rows."""
 
 
 def cells(quick: bool) -> Iterator[Cell]:
-    """A cell is a curve: all strengths of one method."""
+    """The cells of figure 5, each a curve: all strengths of one method."""
     counts, splits, knobs, steps = ((1, 4, 18), 1, 2, 150) if quick else (ATTRIBUTES, SPLITS, KNOBS, STEPS)
     for method in ("none", *METHODS):
         for notion in NOTIONS:
@@ -71,13 +71,13 @@ def cells(quick: bool) -> Iterator[Cell]:
 
 
 def noise_of(records: pd.DataFrame, pairing: Pairing) -> float:
-    """The standard error of the gap of labels, for any violation of that kind; that of probabilities is smaller."""
+    """The standard error of the gap of labels, for violations of one kind; that of probabilities is smaller."""
     kind = "attribute" if pairing.violation.endswith("attribute") else "intersection"
     return typical(records[f"test_{kind}_noise"])
 
 
 def outcomes(records: pd.DataFrame, method: str, rivals: tuple[str, ...]) -> list[tuple[str, Comparison]]:
-    """Each rival beside a method, for each honest pairing and notion, over all levels and numbers of attributes."""
+    """Compare each rival with a method in each honest pairing and notion, over all levels and numbers of attributes."""
     found = []
     for pairing in HONEST:
         chosen = within(prepared(records), pairing, LEVELS, RUN)
@@ -185,19 +185,19 @@ def summarise(records: pd.DataFrame) -> str:
 
 
 def per_split(chosen: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Means within each split, which alone are independent."""
+    """The means within each split; splits alone are independent."""
     return chosen.groupby(["method", "split", column], as_index=False)[MEASURED].mean()
 
 
 def beside(records: pd.DataFrame, chosen: pd.DataFrame, pairing: Pairing, notion: str) -> str:
-    """A line per rival."""
+    """Compare FERMI with every rival in one pairing, a line each."""
     noise = noise_of(records[records["notion"] == notion], pairing)
     rivals = (EACH, *RIVALS, *([COOLED] if pairing is PAPER else []))
     return "\n".join(f"- {rival}: {compare(chosen, 'fermi', rival, noise)}" for rival in rivals)
 
 
 def measurable(records: pd.DataFrame) -> str:
-    """Groups, the noise of a gap and what chance alone gives, by the number of attributes."""
+    """A table of what can be measured: groups, the noise of a gap and what chance alone gives, by attributes."""
     plain = records[(records["method"] == "none") & (records["divisor"] == 1.0)]
     lines = [
         "Nothing is concluded from differences of violation below the standard error. A bound below the chance gap, "
@@ -219,7 +219,7 @@ def measurable(records: pd.DataFrame) -> str:
 
 
 def seconds(records: pd.DataFrame) -> str:
-    """Mean seconds of a fit."""
+    """A table of the mean seconds of a fit."""
     counts = sorted(set(records["attributes"]))
     lines = ["| method, by attributes | " + " | ".join(map(str, counts)) + " |", "|---" * (len(counts) + 1) + "|"]
     for method, some in records.groupby("method", sort=False):

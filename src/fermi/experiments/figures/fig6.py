@@ -41,7 +41,7 @@ PUBLISHED = {
 
 
 def cells(quick: bool) -> Iterator[Cell]:
-    """Left panel: FERMI at every λ with both networks. Right panel: every method at every batch size with LeNet-5."""
+    """The cells of figure 6: left, FERMI at every λ with both networks; right, every method at every batch size."""
     seeds = SEEDS[:1] if quick else SEEDS
     usual, sizes = (128, (SMALL,)) if quick else (USUAL, (SMALL, 128, USUAL, LARGE))
     lams = (0.0, 8.0) if quick else LAMS
@@ -60,12 +60,12 @@ def cells(quick: bool) -> Iterator[Cell]:
 
 
 def rate(method: str, model: str) -> float:
-    """Adam's rate, which falls to zero, as found on held-out digits in a few runs that differed in more than this."""
+    """The rate of Adam, which falls to zero, as found on held-out digits in runs that differed in more than this."""
     return 0.004 if (method, model) == ("fermi", "lenet5") else 0.001
 
 
 def w_rate(batch_size: int) -> float:
-    """The weight of a batch in W, over the share of a class: 2 at 64 rows, more where a batch is less noisy.
+    """The weight of a batch in W over the share of a class: 2 at 64 rows, more where a batch is less noisy.
 
     Much above 5, W overshoots.
     """
@@ -73,7 +73,7 @@ def w_rate(batch_size: int) -> float:
 
 
 def chosen(records: pd.DataFrame, *, compared: bool = False) -> pd.DataFrame:
-    """For each method, network, batch size and seed: the λ with the least error on the held-out grey digits.
+    """The runs at the best λ of each method, network, batch size and seed, by the error on held-out grey digits.
 
     λ = 0 is no choice, it is what FERMI is compared with. If methods are compared, FERMI has no more values of λ to
     choose from than the others.
@@ -114,7 +114,7 @@ def trades(records: pd.DataFrame) -> Verdict:
 
 
 def along_lam(records: pd.DataFrame) -> pd.DataFrame:
-    """FERMI at the batch size of the left panel."""
+    """The runs of FERMI at the batch size of the left panel."""
     ours = records[records["method"] == "fermi"]
     size = ours.loc[ours["lam"] == 0.0, "batch_size"].iloc[0]
     found: pd.DataFrame = ours[ours["batch_size"] == size]
@@ -241,7 +241,7 @@ def _each(group: pd.DataFrame) -> str:
 
 
 def draw(records: pd.DataFrame, canvas: Any) -> None:
-    """Left: training (dashed) and test error against λ, the authors' in grey. Right: test error against batch size."""
+    """Draw errors against λ on the left, the authors' in grey, and test errors against batch sizes on the right."""
     canvas.set_size_inches(11.0, 4.4)
     left, right = canvas.subplots(1, 2)
     sweep = along_lam(records)

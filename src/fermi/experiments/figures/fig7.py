@@ -24,7 +24,7 @@ _RUN = ["model", "rates", "method", "seed"]
 
 
 def cells(quick: bool) -> Iterator[Cell]:
-    """Both methods with both kinds of rates, and the exact minimum of the linear model."""
+    """The cells of figure 7: both methods with both kinds of rates, and the exact minimum of the linear model."""
     steps, seeds, models = (1000, 1, MODELS[:1]) if quick else (4000, 3, MODELS)
     same: dict[str, Any] = {"lam": LAM, "rows": 10_000 if quick else None}
     yield {"model": "linear", "method": "exact", **same}
@@ -34,7 +34,7 @@ def cells(quick: bool) -> Iterator[Cell]:
 
 
 def settling(records: pd.DataFrame) -> pd.DataFrame:
-    """For each run: the drop of the objective, where it ended, its spread over the last fifth, its gradient."""
+    """How each run settles: drop of the objective, where it ended, its spread over the last fifth, its gradient."""
     found = []
     for run, path in records[records["kind"] == "path"].groupby(_RUN, sort=False):
         path = path.sort_values("step")
@@ -104,7 +104,7 @@ def unbiased(records: pd.DataFrame) -> Verdict:
 
 
 def bias(some: pd.DataFrame) -> pd.DataFrame:
-    """By batch size: mean over all trained models of the bias, its standard error, what is expected, and ERMI."""
+    """The mean bias over all trained models by batch size, its standard error, what is expected, and ERMI."""
     by_size = some.groupby(some["estimate_batch"].astype(int))
     means = by_size[["bias", "expected_bias", "ermi"]].mean()
     errors = by_size["standard_error"].agg(lambda errors: float(np.sqrt((errors**2).sum()) / len(errors)))
@@ -152,7 +152,7 @@ def summarise(records: pd.DataFrame) -> str:
 
 
 def _bias_part(records: pd.DataFrame) -> str:
-    """Markdown: the bias of both estimates at each batch size."""
+    """The part of the page on the bias of both estimates at each batch size, in Markdown."""
     lines = ["| batch | `mary` | expected | FERMI | ERMI of all rows |", "|---|---|---|---|---|"]
     ours, theirs = (bias(records[records["estimate_of"] == method]) for method in METHODS)
     for size, own, their in zip(ours.index, ours.itertuples(), theirs.itertuples(), strict=True):
@@ -167,7 +167,7 @@ def _bias_part(records: pd.DataFrame) -> str:
 
 
 def draw(records: pd.DataFrame, canvas: Any) -> None:
-    """As in the paper the objective left and the test accuracy right, a row per model; last the bias."""
+    """Draw the objective left and the test accuracy right, as the paper does, a row per model; last the bias."""
     paths = records[records["kind"] == "path"]
     models = list(dict.fromkeys(paths["model"]))
     canvas.set_size_inches(13.0, 3.6 * len(models) + 0.4)
@@ -189,7 +189,7 @@ def draw(records: pd.DataFrame, canvas: Any) -> None:
 
 
 def _band(ax: Any, group: pd.DataFrame, name: str, method: str, rates: str) -> None:
-    """Mean over seeds, and from the smallest to the largest."""
+    """Draw the mean over seeds, and a band from the smallest to the largest."""
     by_step = group.groupby("step")[name].agg(["mean", "min", "max"])
     look = {"color": style(method)["color"], "linestyle": "-" if rates == "falling" else ":"}
     ax.plot(by_step.index, by_step["mean"], label=f"{method}, {rates} rates", linewidth=1.2, **look)
@@ -198,7 +198,7 @@ def _band(ax: Any, group: pd.DataFrame, name: str, method: str, rates: str) -> N
 
 
 def _window(ax: Any, some: pd.DataFrame) -> None:
-    """Show the second half in full: the first steps are far above."""
+    """Show the later objectives in full: those of the first steps are far above."""
     late = some[some["step"] >= 0.1 * some["step"].max()]["objective"]
     low, high = float(late.min()), float(late.quantile(0.99))
     ax.set_ylim(low - 0.15 * (high - low), high + 0.3 * (high - low))

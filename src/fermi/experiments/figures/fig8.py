@@ -22,7 +22,7 @@ BY = ("forced", "blind")
 
 
 def cells(quick: bool) -> Iterator[Cell]:
-    """Every method with 10% forced, three draws of them, and as in figure 1 with none."""
+    """The cells of figure 8: every method with 10% of the groups forced, in three draws, and with none forced."""
     yield from grid(quick, IN_PROCESSING, forced=0.1, strengths=FEW_STRENGTHS)
     yield from grid(quick, IN_PROCESSING)
 

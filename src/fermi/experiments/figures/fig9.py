@@ -26,18 +26,18 @@ STRENGTHS = tuple(i / 12 for i in range(13))
 
 
 def cells(quick: bool) -> Iterator[Cell]:
-    """FERMI at thirteen values of λ, 0 and 0.07 to 1,000."""
+    """The cells of figure 9: FERMI at thirteen values of λ, 0 and 0.07 to 1,000."""
     more = {} if quick else {"strengths": STRENGTHS}
     yield from grid(quick, ("fermi",), notions=NOTIONS, datasets=DATASETS, **more)
 
 
 def lam(records: pd.DataFrame) -> Any:
-    """λ of each record."""
+    """The λ of each record."""
     return records["strength"].map(lambda strength: geometric(strength, *LAM))
 
 
 def heading(values: Iterable[Any]) -> str:
-    """Data set, notion and whether the attribute is a feature, in words."""
+    """Put data set, notion and whether the attribute is a feature into words."""
     return ", ".join(named(column, value) for column, value in zip(BY, values, strict=True))
 
 
@@ -83,7 +83,7 @@ def summarise(records: pd.DataFrame) -> str:
 
 
 def draw(records: pd.DataFrame, canvas: Any) -> None:
-    """A column per data set: the error on the left axis, the violation on the right; dashed for equal opportunity."""
+    """Draw a column per data set, the error on the left axis, the violation on the right; dashed: equal opportunity."""
     datasets, blinds = (list(dict.fromkeys(records[name])) for name in ("dataset", "blind"))
     canvas.set_size_inches(5.5 * len(datasets), 3.7 * len(blinds) + 0.3)
     axes = canvas.subplots(len(blinds), len(datasets), squeeze=False)
@@ -95,7 +95,7 @@ def draw(records: pd.DataFrame, canvas: Any) -> None:
 
 
 def draw_panel(ax: Any, some: pd.DataFrame) -> None:
-    """Both curves of both notions along λ, with 95% intervals."""
+    """Draw both curves of both notions along λ, with 95% intervals."""
     other = ax.twinx()
     for notion, line in zip(NOTIONS, ("-", "--"), strict=True):
         own = some[some["notion"] == notion]

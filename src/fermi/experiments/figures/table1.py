@@ -25,14 +25,14 @@ PAPER = {
 
 
 def cells(quick: bool) -> Iterator[Cell]:
-    """One for each method."""
+    """The cells of table 1, one for each method."""
     for name in baselines.available():
         can: dict[str, Any] = asdict(baselines.find(name).capabilities)
         yield {"method": name, **{column: can[column] for column in COLUMNS}}
 
 
 def run(cell: Cell) -> CellRecord:
-    """Nothing: what the method says of itself is in the cell, so that a change makes another cell."""
+    """Run nothing: what a method says of itself is in the cell, so that a change makes another cell."""
     return {}
 
 
@@ -47,7 +47,7 @@ CLAIMS = [Claim("Only FERMI trains on batches and is guaranteed to converge", "t
 
 
 def summarise(records: pd.DataFrame) -> str:
-    """The table, and where it differs from the paper's."""
+    """The table of what each method can do, and where it differs from the paper's."""
     lines = ["| method | " + " | ".join(COLUMNS.values()) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
     different = []
     for row in records.to_dict("records"):

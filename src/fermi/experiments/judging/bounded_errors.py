@@ -14,7 +14,7 @@ MEASURED = ["error", "violation", "constant"]
 
 
 class Pairing(NamedTuple):
-    """An error with the violation that is bounded, both columns of the records after "val_" or "test_"."""
+    """An error paired with the violation that is bounded, both columns of the records after "val_" or "test_"."""
 
     words: str
     error: str
@@ -22,7 +22,7 @@ class Pairing(NamedTuple):
 
 
 def within(records: pd.DataFrame, pairing: Pairing, levels: Sequence[float], run: Sequence[str]) -> pd.DataFrame:
-    """For each run and level: the knob with the smallest error on the choosing rows within the level, and its test.
+    """The test of each run at the knob whose error on the choosing rows is smallest within each level of violation.
 
     The violation's column may hold signs: then there is a fair place between two that favour one group and the other.
 
@@ -48,18 +48,18 @@ def within(records: pd.DataFrame, pairing: Pairing, levels: Sequence[float], run
 
 
 def strengths(count: int) -> list[float]:
-    """So many above 0, evenly; the unmitigated model stands for 0 with every method."""
+    """The strengths to try, evenly spaced and above 0; the unmitigated model stands for 0 with every method."""
     return [(i + 1) / count for i in range(count)]
 
 
 def with_unmitigated(others: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
-    """The runs of methods, each with the unmitigated model as its strength 0, and those of that model itself."""
+    """Add the unmitigated model to the runs of all methods, as strength 0 of each and as itself."""
     start = [plain.assign(method=name, seconds=np.nan) for name in dict.fromkeys(others["method"])]
     return pd.concat([others, plain, *start], ignore_index=True)
 
 
 class Comparison(NamedTuple):
-    """A rival beside a method: how much larger its error is, and half the width of the 95% interval."""
+    """A rival compared with a method: how much larger its error is, and half the width of the 95% interval."""
 
     rival: str
     difference: float
@@ -75,7 +75,7 @@ class Comparison(NamedTuple):
 def compare(
     chosen: pd.DataFrame, method: str, rival: str, noise: float, repeat: str = "split", overlap: float = OVERLAP
 ) -> Comparison:
-    """Differences are averaged within each repetition and then over repetitions, which share rows by `overlap`.
+    """Compare a rival with a method: the mean difference of errors over repetitions, which share rows by `overlap`.
 
     `outcome` is "above" or "below" where the rival's error is, beyond the interval, and the one with the smaller error
     keeps the level on the test rows, or is no less fair than the other, but for `noise`; "same" where neither can be
@@ -92,7 +92,7 @@ def compare(
 
 
 def table(chosen: pd.DataFrame, rows: Sequence[str], column: str, overlap: float = OVERLAP) -> str:
-    """Markdown: a row per method, a column per value, error, interval, violation and share of constant runs."""
+    """A Markdown table with a row per method and a column per value: error, interval, violation, share of constants."""
     values = sorted(set(chosen[column]))
     lines = [f"| method, by {column} | " + " | ".join(f"{value:g}" for value in values) + " |"]
     lines.append("|---" * (len(values) + 1) + "|")

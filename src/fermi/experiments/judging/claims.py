@@ -1,4 +1,4 @@
-"""What the paper says, and whether it held."""
+"""The claims of the paper, and verdicts on whether they held."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Verdict: TypeAlias = tuple[Word, str]
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper in our words, where it stands, and what the records say of it, with figures."""
+    """A claim of the paper in our words, where it stands, and what the records say of it, with figures."""
 
     text: str
     place: str
@@ -23,7 +23,7 @@ class Claim:
 
 
 def verdicts(claims: Sequence[Claim], records: pd.DataFrame) -> str:
-    """Markdown: a line per claim."""
+    """The claims and their verdicts as Markdown, a line each."""
     lines = ["## What the paper claims", "", HEADER, "|---|---|---|---|"]
     for claim in claims:
         word, figures = claim.judge(records)
@@ -40,5 +40,5 @@ def leads(outcomes: Mapping[str, int]) -> Word:
 
 
 def untestable(reason: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A claim about something that is not here."""
+    """The judge of a claim about something that is not here."""
     return lambda records: ("could not be tested here", reason)

@@ -22,7 +22,7 @@ _CONSTANT = ("val_constant_error", "test_constant_error", "test_constant_block_e
 
 
 def place_within(gaps: Floats, errors: Floats, level: float, spare: float = np.inf) -> float | None:
-    """Where on a curve the error is smallest while no gap is larger than the level, in settings from the first.
+    """The place on a curve where the error is smallest while no gap is larger than the level, counted in settings.
 
     None where there is no such place, or its error is larger than `spare`, that of giving all rows the same label.
 
@@ -45,7 +45,7 @@ def place_within(gaps: Floats, errors: Floats, level: float, spare: float = np.i
 
 
 def between(values: Floats, place: float) -> Any:
-    """The value at a place, on the line between two settings."""
+    """The value at a place of a curve, on the line between two settings."""
     i = int(place)
     rest = place - i
     return values[i] if rest == 0.0 else (1.0 - rest) * values[i] + rest * values[i + 1]
@@ -69,7 +69,7 @@ class Curve:
         self.reading = reading
 
     def at(self, level: float) -> dict[str, Any]:
-        """Test error and violation where the validation rows say.
+        """Test error and violation at the place that the validation rows choose for a level.
 
         Every method may give all rows the majority's label, which violates nothing, where no setting within the level
         is better: `constant` is 1 there.
@@ -93,7 +93,7 @@ class Curve:
 
 
 def at_levels(records: pd.DataFrame, levels: Sequence[float] = LEVELS, reading: Reading = LABELS) -> pd.DataFrame:
-    """For each run and level: the knob with the smallest validation error within the level there, and how it tests."""
+    """How each run tests at the knob with the smallest validation error within each level of violation."""
     found = []
     for run, group in records.groupby(RUN, dropna=False):
         curve = Curve(group, reading)
@@ -102,7 +102,7 @@ def at_levels(records: pd.DataFrame, levels: Sequence[float] = LEVELS, reading: 
 
 
 def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataFrame:
-    """FERMI beside every rival that does without the attribute at prediction, level by level, run by run.
+    """Compare FERMI with every rival that does without the attribute at prediction, level by level, run by run.
 
     `outcome` is "above" where the rival's error is larger and "below" where it is smaller, beyond the 95% interval of
     the paired difference, if the one with the smaller error keeps the level on the test rows, or is no less fair than
@@ -128,7 +128,7 @@ def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataF
 
 
 def _paired(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Runs of two methods on the same rows: seed by seed, or all seeds of the one that draws with the other's run."""
+    """Pair the runs of two methods on the same rows: seed by seed, or one run with all seeds of the other."""
     seeds = [some["seed"].nunique() for some in (ours, theirs)]
     if min(seeds) > 1 or seeds == [1, 1]:
         return ours.merge(theirs, on=[*_ROWS, "seed"], suffixes=("", "_rival"))
@@ -137,7 +137,7 @@ def _paired(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _differences(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Rival minus FERMI, run by run and block by block."""
+    """The errors of a rival minus those of FERMI, run by run and block by block."""
     blocks = [b - a for a, b in zip(pairs["blocks"], pairs["blocks_rival"], strict=True)]
     return pairs[["split", "seed"]].assign(error=pairs["error_rival"] - pairs["error"], blocks=blocks)
 
@@ -148,13 +148,13 @@ def needs_attribute(method: Any) -> bool:
 
 
 def typical(standard_errors: pd.Series[float]) -> float:
-    """The mean of those that are not zero, as that of a constant prediction is."""
+    """The mean of the standard errors that are not zero, as that of a constant prediction is."""
     found = standard_errors[standard_errors > 0.0]
     return float(found.mean()) if len(found) else 0.0
 
 
 def excesses(ours: Any, theirs: Any, level: Any) -> tuple[Any, Any]:
-    """How far our violation is beyond the level and theirs, and theirs beyond the level and ours."""
+    """How far our violation is beyond both the level and theirs, and theirs beyond both the level and ours."""
     return np.maximum(ours - np.maximum(level, theirs), 0.0), np.maximum(theirs - np.maximum(level, ours), 0.0)
 
 
@@ -170,14 +170,14 @@ def outcome_of(difference: float, width: float, excess: tuple[float, float], noi
 
 
 def area(records: pd.DataFrame, limit: float = 0.2) -> dict[str, Any]:
-    """Mean test error over bounds on the violation from 0 to `limit`, each kept on validation rows; and its blocks."""
+    """The mean test error, and its blocks, over bounds on the violation from 0 to `limit`, kept on validation rows."""
     curve = Curve(records)
     found = pd.DataFrame([curve.at(level) for level in np.linspace(0.0, limit, 21)[1:]])
     return {"error": float(found["error"].mean()), "blocks": np.stack(found["blocks"].tolist()).mean(axis=0)}
 
 
 def uncertain(runs: pd.DataFrame) -> tuple[float, float]:
-    """Mean error of runs, and half the width of its 95% interval.
+    """The mean error of runs, and half the width of its 95% interval.
 
     Over the splits, where there are several. On one split the test rows are the same for all seeds: the spread of
     their blocks says how other test rows would differ, that of the seeds how other seeds would.
@@ -198,7 +198,7 @@ def uncertain(runs: pd.DataFrame) -> tuple[float, float]:
 
 
 def interval(values: Any, overlap: float = 0.0) -> tuple[float, float]:
-    """Mean, and half the width of its 95% interval over splits or seeds (nan for a single one).
+    """The mean of values, and half the width of its 95% interval over splits or seeds (nan for a single one).
 
     Random splits of one file share most of their rows, so their spread says too little. Nadeau and Bengio (2003) add
     `overlap` times their variance, test rows over training rows.
@@ -211,13 +211,13 @@ def interval(values: Any, overlap: float = 0.0) -> tuple[float, float]:
 
 
 def said(mean: float, width: float, digits: int = 4, sign: str = "") -> str:
-    """A mean and half the width of its interval, if there is one, in words."""
+    """A mean and half the width of its interval, if there is one, as text."""
     spread = "" if np.isnan(width) else f" ± {width:.{digits}f}"
     return f"{mean:{sign}.{digits}f}{spread}"
 
 
 def level_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> str:
-    """Markdown: a row per method, a column per level, "error ± interval (violation)"."""
+    """A Markdown table with a row per method and a column per level, "error ± interval (violation)"."""
     lines = ["| method | " + " | ".join(f"≤ {level:g}" for level in levels) + " |", "|---" * (len(levels) + 1) + "|"]
     for method, group in found.groupby("method"):
         star = "*" if needs_attribute(method) else ""

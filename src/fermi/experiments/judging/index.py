@@ -14,7 +14,7 @@ its verdicts. "Did not hold" is a result as well."""
 
 
 def index(output: Path, names: Sequence[str]) -> str:
-    """Markdown: the claims of every figure with a page in the folder."""
+    """The page over all figures in a folder, in Markdown: the claims of each, and links."""
     pages = [(name, (output / name / "summary.md").read_text(encoding="utf-8")) for name in names if _has(output, name)]
     lines = ["| | claim | where | verdict |", "|---|---|---|---|"]
     for name, page in pages:
@@ -32,7 +32,7 @@ def _title(page: str) -> str:
 
 
 def _claims(page: str) -> Iterator[str]:
-    """The rows of the table of claims, without the figures."""
+    """The rows of a page's table of claims, without the figures."""
     lines = iter(page.splitlines())
     for line in lines:
         if line == HEADER:

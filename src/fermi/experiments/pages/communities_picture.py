@@ -27,7 +27,7 @@ _LEVEL = 0.20  # of the honest panels: those of the paper are below what chance 
 
 
 def draw(records: pd.DataFrame, canvas: Any) -> None:
-    """Test error against the number of attributes, with intervals over splits."""
+    """Draw test error against the number of attributes, with intervals over splits."""
     canvas.set_size_inches(17.0, 15.0)
     above, below = canvas.subfigures(2, 1)
     everything = prepared(records)

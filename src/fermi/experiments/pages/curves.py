@@ -44,7 +44,7 @@ class Panels:
     across: str
 
     def draw(self, records: pd.DataFrame, canvas: Any) -> None:
-        """Test error against test violation, labels with labels; mean over splits and seeds at each strength."""
+        """Draw test error against test violation, labels with labels; mean over splits and seeds at each strength."""
         # Not through a set or dict, in which every missing value is another one.
         downs, acrosses = (records[name].drop_duplicates().tolist() for name in (self.down, self.across))
         canvas.set_size_inches(4.6 * len(acrosses), 3.9 * len(downs) + 0.8)
@@ -63,12 +63,12 @@ class Panels:
 
 
 def same(column: pd.Series[Any], value: Any) -> pd.Series[bool]:
-    """Which entries are the value, where nothing is the same as nothing."""
+    """Which entries of a column are a value; a missing entry is the same as a missing value."""
     return column.isna() if pd.isna(value) else column == value
 
 
 def named(column: str, value: Any) -> str:
-    """A value of a column in words."""
+    """Put a value of a column into words."""
     if column in ("missing", "forced"):
         return "groups as they are" if pd.isna(value) else f"{value:.0%} of the groups {column}"
     if column == "blind":
@@ -79,7 +79,7 @@ def named(column: str, value: Any) -> str:
 
 
 def draw_panel(ax: Any, some: pd.DataFrame) -> None:
-    """One curve per method; a star marks those that need the attribute to predict, thin bars are 95% intervals.
+    """Draw one curve per method; a star marks those that need the attribute to predict, thin bars are 95% intervals.
 
     Settings far worse than the constant prediction, such as training that ran away, are cut off and counted.
     """
@@ -106,7 +106,7 @@ def draw_panel(ax: Any, some: pd.DataFrame) -> None:
 
 
 def point(runs: pd.DataFrame) -> dict[str, float]:
-    """The runs of one method at one strength: mean violation and error, and half the widths of their intervals."""
+    """The point of one method at one strength: mean violation and error, and half the widths of their intervals."""
     violation, across = interval(runs.groupby("split")["test_violation"].mean(), OVERLAP)
     if np.isnan(across):  # one split: what sampling does to a gap
         across = 1.96 * runs["test_standard_error"].mean()
@@ -115,7 +115,7 @@ def point(runs: pd.DataFrame) -> dict[str, float]:
 
 
 def tables(records: pd.DataFrame, by: Sequence[str], levels: Sequence[float] = LEVELS) -> str:
-    """For each combination of columns: the error at levels of violation, hard and soft, and areas."""
+    """Tables for each combination of columns: the error at levels of violation, hard and soft, and areas."""
     parts = []
     for values, some in records.groupby(list(by), dropna=False, sort=False):
         heading = ", ".join(named(name, value) for name, value in zip(by, values, strict=True))
@@ -136,7 +136,7 @@ def tables(records: pd.DataFrame, by: Sequence[str], levels: Sequence[float] = L
 
 
 def comparison_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> str:
-    """Markdown: for each rival and level whether its error is above, below or the same, and by how much."""
+    """A Markdown table of whether each rival's error is above, below or the same at each level, and by how much."""
     lines = ["| rival | " + " | ".join(f"≤ {level:g}" for level in levels) + " |", "|---" * (len(levels) + 1) + "|"]
     for method, group in found.groupby("method"):
         entries = [f"{row['outcome']} {said(row['difference'], row['width'], sign='+')}" for _, row in group.iterrows()]
@@ -145,7 +145,7 @@ def comparison_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> s
 
 
 def areas(some: pd.DataFrame) -> str:
-    """Markdown: area and seconds of each method."""
+    """A Markdown table of the area and seconds of each method."""
     lines = ["| method | area | seconds | needs the attribute |", "|---|---|---|---|"]
     for method, group in some.groupby("method"):
         runs = [{"split": split, "seed": seed, **area(run)} for (split, seed), run in group.groupby(["split", "seed"])]
@@ -156,7 +156,7 @@ def areas(some: pd.DataFrame) -> str:
 
 
 def sampling_note(some: pd.DataFrame) -> str:
-    """The noise of a gap, below which nothing can be said."""
+    """A note on the noise of a gap, below which nothing can be said."""
     choosing, testing = (typical(some[f"{part}_standard_error"]) for part in ("val", "test"))
     return (
         f"The standard error of a gap is about {choosing:.3f} on the rows that choose the knob, {testing:.3f} on the "

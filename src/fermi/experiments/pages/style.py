@@ -1,4 +1,4 @@
-"""A method keeps its colour and marker in every figure."""
+"""The colours and markers of methods, which each keeps in every figure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LINES = ("-", "--", ":", "-.")
 
 
 def style(method: str) -> dict[str, Any]:
-    """Keyword arguments for matplotlib's `plot`."""
+    """The look of a method, as keyword arguments for matplotlib's `plot`."""
     if method == "fermi":
         return {"color": "black", "marker": "o", "linewidth": 2.0, "zorder": 5}
     place = [name for name in baselines.available() if name != "fermi"].index(method)

@@ -31,7 +31,7 @@ Pixels = NDArray[np.float32]
 
 
 class Digits(NamedTuple):
-    """Coloured digits to train on; grey ones of the training part that choose λ; the grey test digits."""
+    """The digits of a run: coloured ones to train on, grey ones that choose λ, the grey test digits."""
 
     train: tuple[Pixels, Any]
     held_out: tuple[Pixels, Any]
@@ -61,7 +61,7 @@ def run(cell: Cell) -> CellRecord:
 
 
 def fitted(cell: Cell, train: tuple[Pixels, Any]) -> nn.Module:
-    """The trained network, its weights a running mean over the steps."""
+    """Train the network of a cell; its weights are a running mean over the steps."""
     torch.manual_seed(cell["seed"])
     module = models.lenet5() if cell["model"] == "lenet5" else models.mlp(int(np.prod(train[0].shape[1:])), 10)
     average = AveragedModel(module, avg_fn=faded)
@@ -74,7 +74,7 @@ def fitted(cell: Cell, train: tuple[Pixels, Any]) -> nn.Module:
 
 
 def faded(mean: Any, new: Any, seen: Any) -> Any:
-    """A mean over all steps whose weights fade by the same factor each: the first step has no more than its share."""
+    """Update a mean over all steps whose weights fade by the same factor each: the first has no more than its share."""
     return mean + (1.0 - AVERAGED) / (1.0 - AVERAGED ** (seen + 1)) * (new - mean)
 
 

@@ -35,7 +35,7 @@ _OTHERS = 3000  # comments that name no religion, kept in either part
 
 
 class Comments(NamedTuple):
-    """Comments as numbers of words; their labels as given and as they were before bias and noise; their religions."""
+    """Comments as word numbers, with labels as given and as they were before bias and noise, and religions."""
 
     X: Any
     y: Any
@@ -53,13 +53,13 @@ class Split(NamedTuple):
 
 
 def source() -> str:
-    """The Wikipedia comments if they are there, else the templated ones."""
+    """The name of the data set to use: the Wikipedia comments if they are there, else the templated ones."""
     return "toxic" if all(file.is_present(home(None)) for file in toxic.FILES) else "toxic_madlibs"
 
 
 @functools.lru_cache(maxsize=4)
 def split(dataset: str, seed: int) -> Split:
-    """All comments that name a religion, and some others, which train the loss alone."""
+    """Load and split all comments that name a religion, and some others, which train the loss alone."""
     templated = dataset == "toxic_madlibs"
     options: dict[str, Any] = (
         {"random_state": seed, "test_size": 0.4} if templated else {}
@@ -85,7 +85,7 @@ def split(dataset: str, seed: int) -> Split:
 
 
 def network(words: Vocabulary) -> Any:
-    """Makes MinDiff's network for these words, from GloVe's vectors where they are there."""
+    """A function that makes MinDiff's network for these words, from GloVe's vectors where they are there."""
     import torch
 
     from fermi.torch.models import TextCNN
@@ -98,9 +98,10 @@ def network(words: Vocabulary) -> Any:
 
 
 def held_against(comments: pd.Series[Any], y: pd.Series[Any]) -> dict[str, float]:
-    """For each word found in comments that are not toxic alone, from 0 to `BIAS` by the alphabet.
+    """How strongly each word of praise is held against a group, from 0 to `BIAS` in alphabetical order.
 
-    The probability with which a comment that holds it, and names Muslims or Jews, is called toxic.
+    It is the probability with which a comment that holds the word, and names Muslims or Jews, is called toxic. Words of
+    praise are those found only in comments that are not toxic.
     """
     kind, toxic_words = (
         {word for text in comments[y == label] for word in re.findall(r"\w+", text.lower())} for label in (0, 1)
@@ -112,7 +113,7 @@ def held_against(comments: pd.Series[Any], y: pd.Series[Any]) -> dict[str, float
 def biased(
     comments: pd.Series[Any], y: pd.Series[Any], s: pd.Series[Any], held: dict[str, float], noise: float, rng: Any
 ) -> pd.Series[int]:
-    """The labels as given: some praise of Muslims and Jews is called toxic, and then some of all labels are flipped."""
+    """Spoil labels: some praise of Muslims and Jews is called toxic, and then some of all labels are flipped."""
     share = comments.map(
         lambda text: max((held.get(word, 0.0) for word in re.findall(r"\w+", text.lower())), default=0)
     )
@@ -122,7 +123,7 @@ def biased(
 
 
 def run(cell: Cell) -> list[CellRecord]:
-    """A record per strength; for the unmitigated network, those of the naive trade as well."""
+    """Run a cell: a record per strength and, for the unmitigated network, those of the naive trade as well."""
     rows = split(cell["dataset"], cell["seed"])
     plain = cell["method"] == "none"
     records = []
@@ -140,7 +141,7 @@ def run(cell: Cell) -> list[CellRecord]:
 
 
 def naive(cell: Cell, rows: Split, F: dict[str, Floats], own: CellRecord) -> list[CellRecord]:
-    """The plain label or, with a probability, the majority's: needs no training of its own."""
+    """The records of the naive trade, the plain label or, with a probability, the majority's; nothing is trained."""
     rng = np.random.default_rng(cell["seed"])
     majority = np.eye(2)[np.bincount(rows.train.y).argmax()]
     records = []
@@ -152,7 +153,7 @@ def naive(cell: Cell, rows: Split, F: dict[str, Floats], own: CellRecord) -> lis
 
 
 def fitted(cell: Cell, rows: Split, strength: float) -> Any:
-    """The trained network: the same steps, batches and rate for every method."""
+    """Train the network of a cell: the same steps, batches and rate for every method."""
     name = "mary" if cell["method"] == "none" else cell["method"]  # whose penalty has no weight at strength 0
     rate: dict[str, Any] = {"options": {"lr": LR}} if name == "fermi" else {"lr": LR}
     per_pass = -(-len(rows.train.y) // cell["batch_size"])
@@ -164,7 +165,7 @@ def fitted(cell: Cell, rows: Split, strength: float) -> Any:
 
 
 def measured(rows: Split, F: dict[str, Floats], labels: dict[str, Any]) -> CellRecord:
-    """Errors, false positive rates and their gap between the religions, against labels as given and as they were."""
+    """Measure errors, false positive rates and their gap between religions, by labels as given and as they were."""
     found: CellRecord = {}
     for part in F:
         own = getattr(rows, part)

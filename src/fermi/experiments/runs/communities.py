@@ -46,7 +46,7 @@ _PARTS = 4  # one training row in so many chooses the knob
 
 
 class CommunitiesSplit(NamedTuple):
-    """A split, and the training rows that choose the knob."""
+    """A split of the data, and the training rows that choose the knob."""
 
     data: Dataset
     judges: Any
@@ -54,13 +54,13 @@ class CommunitiesSplit(NamedTuple):
 
 @functools.lru_cache(maxsize=8)
 def rows(attributes: int, split: int) -> CommunitiesSplit:
-    """A fifth of all rows test; a quarter of the others chooses, the same for any number of attributes."""
+    """Load a split: a fifth of all rows test, a quarter of the others chooses, whatever the number of attributes."""
     data = load("communities", n_attributes=attributes, random_state=split).numeric()
     return CommunitiesSplit(data, folds(data.y_train.to_numpy(), _PARTS, np.random.default_rng(split)) == 0)
 
 
 def run(cell: Cell) -> list[CellRecord]:
-    """A record per strength, or per divisor of the logits for the unmitigated model."""
+    """Run a cell: a record per strength, or per divisor of the logits for the unmitigated model."""
     data, judges = rows(cell["attributes"], cell["split"])
     notion = NOTIONS[cell["notion"]]
     plain = cell["method"] == "none"
@@ -84,7 +84,7 @@ def run(cell: Cell) -> list[CellRecord]:
 
 
 def fitted(cell: Cell, data: Dataset, train: Any, notion: Notion, strength: float) -> Any:
-    """The trained model; rivals train on all rows at once, by Adam."""
+    """Train the model of a cell; rivals train on all rows at once, by Adam."""
     X, y, s = data.X_train[train], data.y_train[train], data.s_train[train]
     model: Any
     if cell["method"] == EACH:
@@ -100,7 +100,7 @@ def fitted(cell: Cell, data: Dataset, train: Any, notion: Notion, strength: floa
 
 
 def measured(F: Any, data: Dataset, judges: Any, notion: Notion, divisor: float = 1.0) -> CellRecord:
-    """On the rows that choose and on the test rows."""
+    """Measure probabilities on the rows that choose the knob and on the test rows."""
     own = {"val": (data.y_train[judges], data.s_train[judges]), "test": (data.y_test, data.s_test)}
     return {
         f"{part}_{name}": value
@@ -110,7 +110,7 @@ def measured(F: Any, data: Dataset, judges: Any, notion: Notion, divisor: float 
 
 
 def prepared(records: pd.DataFrame) -> pd.DataFrame:
-    """The unmitigated model as strength 0 of every method, and with its logits divided as a method of its own."""
+    """Add the unmitigated model as strength 0 of every method, and with its logits divided as a method of its own."""
     plain, others = records[records["method"] == "none"], records[records["method"] != "none"]
     whole = with_unmitigated(others, plain[plain["divisor"] == 1.0])
     return pd.concat([whole, plain.assign(method=COOLED)], ignore_index=True)

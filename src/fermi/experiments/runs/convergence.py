@@ -30,7 +30,7 @@ DRAWS = 1000  # batches of each size
 
 @dataclass(frozen=True, eq=False)
 class AdultTensors:
-    """Rows for training and testing."""
+    """Rows for training and testing, as tensors."""
 
     X: Tensor
     y: Tensor
@@ -45,7 +45,7 @@ class AdultTensors:
 
 @functools.lru_cache(maxsize=2)
 def adult(limit: int | None) -> AdultTensors:
-    """Adult with the publisher's split; sex is the attribute, and not among the features."""
+    """Load Adult with the publisher's split; sex is the attribute, and not among the features."""
     data, s_train, _, _ = tabular.rows("adult", 0, True, limit)
     X, X_test = (torch.tensor(part.to_numpy("float32")) for part in (data.X_train, data.X_test))
     classes, y = np.unique(data.y_train, return_inverse=True)
@@ -54,7 +54,7 @@ def adult(limit: int | None) -> AdultTensors:
 
 
 def run(cell: Cell) -> list[CellRecord]:
-    """What was measured along one training, and the means of both estimates where it ended."""
+    """Run a cell: what was measured along one training, and the means of both estimates where it ended."""
     data, lam = adult(cell["rows"]), cell["lam"]
     if cell["method"] == "exact":
         return [{"kind": "exact", **exact(data, lam)}]
@@ -76,13 +76,13 @@ def run(cell: Cell) -> list[CellRecord]:
 
 
 def network(model: str, data: AdultTensors) -> nn.Module:
-    """A linear model, or two small hidden layers."""
+    """Make a linear model, or one with two small hidden layers."""
     make = models.logistic if model == "linear" else functools.partial(models.mlp, hidden=(30, 20))
     return make(data.X.shape[1], int(data.y.max()) + 1)
 
 
 def measured(module: nn.Module, data: AdultTensors, lam: float) -> dict[str, float]:
-    """The objective of all training rows and the length of its gradient; the accuracy on test rows."""
+    """Measure the objective of all training rows, the length of its gradient, and the accuracy on test rows."""
     loss, dependence = parts(module(data.X), data)
     gradient = torch.autograd.grad(loss + lam * dependence, list(module.parameters()))
     with torch.no_grad():
@@ -99,13 +99,13 @@ def parts(logits: Tensor, data: AdultTensors) -> tuple[Tensor, Tensor]:
 
 
 def named(loss: Tensor, dependence: Tensor, lam: float) -> dict[str, float]:
-    """The objective and its parts."""
+    """The objective and its parts as numbers, by name."""
     loss, dependence = loss.detach(), dependence.detach()
     return {"objective": float(loss + lam * dependence), "loss": float(loss), "ermi": float(dependence)}
 
 
 def joint(logits: Tensor, s: Tensor) -> Tensor:
-    """The law of group and prediction."""
+    """The joint law of group and prediction."""
     F = logits.softmax(1)
     return F.new_zeros(int(s.max()) + 1, F.shape[1]).index_add(0, s, F) / len(F)
 
@@ -122,7 +122,7 @@ def exact(data: AdultTensors, lam: float) -> dict[str, float]:
 
 @torch.no_grad()
 def estimates(logits: Tensor, data: AdultTensors, rng: np.random.Generator, draws: int) -> list[CellRecord]:
-    """Of given predictions: the mean of each method's estimate over batches of each size, beside ERMI of all rows.
+    """The mean of each method's estimate of ERMI over batches of each size, for given predictions.
 
     FERMI's is taken at the best W for these predictions, so that its mean should be ERMI itself.
     """
@@ -153,7 +153,7 @@ def deviation(values: Any) -> float:
 
 
 def expected_bias(F: Tensor, s: Tensor, size: int) -> float:
-    """Of the plug-in estimate, to the first order: (k − 1) / n · Σ_j Var(F_j | s) / p_j, near independence.
+    """The expected bias of the plug-in estimate near independence, (k − 1) / n · Σ_j Var(F_j | s) / p_j.
 
     For labels instead of probabilities that is the well-known (k − 1)(m − 1) / n of the χ² test.
     """

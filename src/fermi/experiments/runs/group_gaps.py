@@ -20,7 +20,7 @@ HARD = ("attribute", "intersection")  # violations of labels
 
 
 def worst_attribute(tables: list[Contingency]) -> tuple[float, float]:
-    """The largest gap between the two groups of one attribute, and its standard error."""
+    """The largest gap between the two groups of any attribute, and its standard error."""
     gaps = [parity_difference(table) for table in tables]
     worst = tables[int(np.argmax(gaps))].table
     return max(gaps), standard_error(worst, worst)
@@ -65,7 +65,7 @@ def gaps(F: Floats, y: Any, s: pd.DataFrame, notion: Notion) -> dict[str, float]
 
 
 def by_chance(F: Floats, y: Any, s: pd.DataFrame, notion: Notion, rng: np.random.Generator) -> dict[str, float]:
-    """The mean violations of labels after predictions are shuffled among the rows: what no fairness goes below.
+    """The mean violations of labels when predictions are shuffled among the rows: what no fairness goes below.
 
     They are shuffled among rows of one condition, so that a group keeps its size there.
     """

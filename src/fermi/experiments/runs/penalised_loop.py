@@ -22,7 +22,7 @@ from fermi.torch import FermiRegularizer
 
 @dataclass(frozen=True)
 class Training:
-    """How to train.
+    """The settings of a training: batch size, steps, rates and seed.
 
     Attributes
     ----------
@@ -47,20 +47,20 @@ class Training:
 
 
 class FermiPenalty(nn.Module):
-    """λ times the unbiased estimate, in the form of the other penalties."""
+    """A penalty on a batch: λ times FERMI's unbiased estimate, in the form of the other penalties."""
 
     def __init__(self, rows: Rows, lam: float) -> None:
         super().__init__()
         self.term = FermiRegularizer.from_labels(rows.s, n_classes=rows.n_classes, lam=lam)
 
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
-        """Of a batch."""
+        """The weighed penalty of a batch."""
         value: Tensor = self.term(logits, s)
         return value
 
 
 class Weighed(nn.Module):
-    """A weight times the penalty of another method."""
+    """A penalty on a batch: a weight times the penalty of another method."""
 
     def __init__(self, method: str, rows: Rows, weight: float) -> None:
         super().__init__()
@@ -68,23 +68,23 @@ class Weighed(nn.Module):
         self.penalty, self.weight = made._penalty(rows), weight
 
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
-        """Of a batch."""
+        """The weighed penalty of a batch."""
         value: Tensor = self.weight * self.penalty(logits, y, s, z)
         return value
 
 
 def penalty(method: str, rows: Rows, lam: float) -> nn.Module:
-    """λ times what a method adds to the loss."""
+    """Make the penalty of a method, λ times what it adds to the loss."""
     return FermiPenalty(rows, lam) if method == "fermi" else Weighed(method, rows, lam)
 
 
 def coded(X: Any, y: Any, s: Any) -> Rows:
-    """Rows of one condition, with codes from 0."""
+    """Make rows of one condition, with codes from 0."""
     return Rows(X, y, s, np.zeros_like(s), int(y.max()) + 1, int(s.max()) + 1, 1)
 
 
 def train(module: nn.Module, rows: Rows, extra: nn.Module | None, how: Training, lam: float = 1.0) -> Iterator[int]:
-    """Train, stopping after every step, whose number it yields; the caller may measure and stop."""
+    """Train a network step by step: yield the number of each step, so that the caller may measure and stop."""
     optimizer = torch.optim.Adam(module.parameters(), lr=how.lr)
     falling = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 1.0 / how.steps if how.falling else 1.0, how.steps)
     own = [] if extra is None else list(extra.parameters())

@@ -40,7 +40,7 @@ def cells(
     strengths: Iterable[float] = STRENGTHS,
     **more: Any,
 ) -> Iterator[Cell]:
-    """All combinations that the methods know; `datasets` says how many splits of each, `more` is the same for all.
+    """All combinations that the methods know; `datasets` says how many splits of each, `more` holds for all.
 
     Several splits are as good as several seeds. One that draws nothing needs one, unless its groups are drawn.
     """
@@ -70,7 +70,7 @@ class TabularSplit(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def rows(dataset: str, split: int, blind: bool, limit: int | None) -> TabularSplit:
-    """The rows of a split; `limit` keeps the first so many training rows."""
+    """Load the rows of a split; `limit` keeps the first so many training rows."""
     options: dict[str, Any] = {"include_sensitive": not blind}
     if dataset == "compas":
         options["races"] = "two"  # as the paper's figures compare
@@ -87,7 +87,7 @@ def rows(dataset: str, split: int, blind: bool, limit: int | None) -> TabularSpl
 
 
 def joined(columns: pd.DataFrame) -> pd.Series[Any]:
-    """Several sensitive columns as one."""
+    """Join several sensitive columns into one."""
     first, *others = (columns[name].astype(str) for name in columns)
     for other in others:
         first = first + " " + other
@@ -117,7 +117,7 @@ def run(cell: Cell) -> CellRecord:
 
 
 def training(cell: Cell, n: int) -> dict[str, Any]:
-    """Batch size and steps for the methods that have them; "all" rows at once is L-BFGS for FERMI.
+    """The batch size and steps of a cell, for the methods that have them; "all" rows at once is L-BFGS for FERMI.
 
     Where steps are counted, FERMI is a linear network trained by Adam as the others are: what differs is the penalty.
     """
@@ -131,7 +131,7 @@ def training(cell: Cell, n: int) -> dict[str, Any]:
 
 
 def corrupted(s: Any, cell: Cell) -> Any:
-    """The groups as the cell's training sees them: some missing, some forced to the first group."""
+    """Spoil groups as the cell asks: some become missing, some are forced to the first group."""
     rng = np.random.default_rng(1000 + cell["seed"])
     first = min(s)
     if cell.get("forced"):
@@ -142,7 +142,7 @@ def corrupted(s: Any, cell: Cell) -> Any:
 
 
 def measured(model: Any, X: Any, y: Any, s: Any, notion: str) -> CellRecord:
-    """Hard error with hard violation, soft with soft: labels on both axes, or draws from the probabilities on both."""
+    """Measure hard error with hard violation and soft with soft: labels on both axes, or draws on both."""
     predicted, F = model.predict(X, s), model.predict_proba(X, s)
     wrong = predicted != np.asarray(y)
     known = model.classes_.tolist()
@@ -163,7 +163,7 @@ def measured(model: Any, X: Any, y: Any, s: Any, notion: str) -> CellRecord:
 
 
 def constant(y: Any, label: Any) -> CellRecord:
-    """The errors of giving all rows one label."""
+    """The errors of giving all rows one label, over all rows and by blocks."""
     wrong = np.asarray(y) != label
     return {"constant_error": float(np.mean(wrong)), "constant_block_errors": block_errors(wrong)}
 

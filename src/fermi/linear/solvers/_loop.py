@@ -13,7 +13,7 @@ from fermi.fitting.objective import FairObjective
 from fermi.linear.design import Design
 from fermi.linear.solvers._batches import run_steps
 from fermi.linear.solvers._single_rows import run_single_rows
-from fermi.linear.solvers._zones import Cells
+from fermi.linear.solvers._zones import Zones
 
 # Called with tuples of arrays whose types there is no use in spelling out again.
 _SINGLE: Callable[..., None] = run_single_rows
@@ -45,7 +45,7 @@ class Loop:
         self, design: Design, objective: FairObjective, *, l2: float, batch: int, radius: float, averaged: bool
     ) -> None:
         self.design, self.lam, self.batch, self.radius, self.averaged = design, objective.lam, batch, radius, averaged
-        self.terms = terms = Cells.of(objective)
+        self.terms = terms = Zones.of(objective)
         self.n = len(objective.target)
         X, self.sparse = design.X, hasattr(design.X, "tocsr")
         penalty = l2 * design.inverse_presence() / design.scale**2

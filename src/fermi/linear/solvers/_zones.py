@@ -11,8 +11,8 @@ from fermi.fitting.objective import FairObjective
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """Cells and zones (a condition of a term) of all terms, numbered through.
+class Zones:
+    """Zones and zones (a condition of a term) of all terms, numbered through.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Cells:
     shapes: list[tuple[int, int]]
 
     @classmethod
-    def of(cls, objective: FairObjective) -> Cells:
+    def of(cls, objective: FairObjective) -> Zones:
         """Number the cells and zones of all terms through."""
         n, T = len(objective.target), len(objective.terms)
         cells, counts = np.empty((T, n), dtype=np.int64), np.empty((T, n))

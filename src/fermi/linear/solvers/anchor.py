@@ -20,7 +20,7 @@ import numpy as np
 from fermi._typing import Floats, Ints
 from fermi.compiled.parallel import chunks
 from fermi.fitting.objective import FairObjective, Term
-from fermi.formulas.ermi import nonzero, tilt
+from fermi.formulas.ermi import dual_gradient, tilt
 from fermi.linear.design import Design
 
 _MOST_SLOPES = 20_000_000  # numbers in A; beyond, batches do without the anchor
@@ -33,18 +33,9 @@ class Point(NamedTuple):
     duals: tuple[Floats, ...]
 
 
-def table_of(term: Term, values: Floats) -> Floats:
-    """Σ share_i values_i over the rows of each cell, Z × k × m."""
-    Z, k = term.prior.shape
-    columns = [np.bincount(term.cells + 1, weights=term.share * column, minlength=1 + Z * k) for column in values.T]
-    return np.stack(columns, axis=1, dtype=np.float64)[1:].reshape(Z, k, -1)
-
-
 def ascent(term: Term, lam: float, W: Floats, table: Floats) -> Floats:
-    """∇_W λΨ = 2λ (P_s^{-1/2} T − W T_ŷ), with the prior of all rows: that of a batch would bias it."""
-    root = np.sqrt(nonzero(term.prior))[:, :, None]
-    gradient: Floats = 2.0 * lam * (table / root - W * table.sum(axis=1, keepdims=True))
-    return gradient
+    """∇_W λΨ of every condition, from an estimate of the table Σ share_i F_i."""
+    return np.stack([lam * dual_gradient(w, P, p) for w, P, p in zip(W, table, term.prior, strict=True)])
 
 
 def slopes_of(design: Design, term: Term, F: Floats) -> Floats:
@@ -80,7 +71,7 @@ class Anchor:
         """One pass for the predictions, and one for A."""
         logits = design.logits(theta)
         F = objective.predictions(logits)
-        tables = tuple(table_of(term, F) for term in objective.terms)
+        tables = tuple(term.rows.soft(F) for term in objective.terms)
         fits = sum(table.size for table in tables) * theta.size <= _MOST_SLOPES
         slopes = tuple(slopes_of(design, term, F) for term in objective.terms) if fits else ()
         return cls(design, objective, theta, logits, F, tables, slopes)
@@ -112,7 +103,7 @@ class Anchor:
         """Some rows, weighted so that their sums are unbiased for those over all rows."""
         whole = self.objective
         factor = len(whole.target) / len(rows)
-        terms = tuple(Term(t.cells[rows], factor * t.share[rows], t.p_z, t.prior) for t in whole.terms)
+        terms = tuple(replace(t, rows=t.rows.take(rows).weighed(factor * t.share[rows])) for t in whole.terms)
         objective = FairObjective(whole.target[rows], factor * whole.weight[rows], terms, whole.lam)
         return Batch(objective, self.logits[rows], self.F[rows], anchored=bool(self.slopes))
 
@@ -138,11 +129,11 @@ class Batch:
         """∇_W of each term, from the batch's estimate of T."""
         F = self.objective.predictions(logits)
         if not self.anchored:
-            tables = [table_of(term, F) for term in self.objective.terms]
+            tables = [term.rows.soft(F) for term in self.objective.terms]
         else:
             rest = F - self.F - tilt(self.F, logits - self.logits)
             tables = [
-                table_of(term, rest) + T + np.tensordot(A, point.theta - anchor.theta, 2)
+                term.rows.soft(rest) + T + np.tensordot(A, point.theta - anchor.theta, 2)
                 for term, T, A in zip(self.objective.terms, anchor.tables, anchor.slopes, strict=True)
             ]
         parts = zip(self.objective.terms, point.duals, tables, strict=True)

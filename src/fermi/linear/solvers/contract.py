@@ -1,18 +1,36 @@
-"""What every solver returns and reports."""
+"""What a solver of linear models takes and returns.
+
+To add one, write a frozen dataclass whose fields are the options it takes, with a `name` and a `solve`, and list it in
+`fermi.linear.options.SOLVERS`. Options of `FermiClassifier` that it has no field for are refused for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
 
 from fermi._typing import Floats
+from fermi.fitting.contract import Report
+from fermi.fitting.objective import FairObjective
+from fermi.linear.design import Design
 
-Watch = Callable[[Floats, tuple[Floats, ...], int], bool]
+
+class Task(NamedTuple):
+    """What is to be minimised: Φ + ½ l2 ‖weights‖² over θ, until ‖∇‖∞ ≤ tol; tol = 0 never stops early."""
+
+    design: Design
+    objective: FairObjective
+    l2: float
+    tol: float
 
 
-def never(theta: Floats, duals: tuple[Floats, ...], done: int) -> bool:
-    """A `Watch`: called after each record with θ, W and the passes made, it says whether to stop there."""
-    return False
+class Start(NamedTuple):
+    """Where a solver begins: θ, W of each term or None, and the passes or iterations that an interrupted run made."""
+
+    theta: Floats
+    duals: tuple[Floats, ...] | None = None
+    passes: int = 0
 
 
 class Solution(NamedTuple):
@@ -22,3 +40,37 @@ class Solution(NamedTuple):
     duals: tuple[Floats, ...]
     converged: bool
     n_iter: int
+
+
+class Watch(Protocol):
+    """Looks at the state between records: saves it, or says that it is time to stop."""
+
+    @property
+    def passes_per_record(self) -> int:
+        """How many passes may lie between two records."""
+
+    def __call__(self, theta: Floats, duals: tuple[Floats, ...], done: int) -> bool:
+        """Whether to stop at θ and W, after so many passes or iterations in all."""
+
+
+class Unwatched:
+    """A `Watch` that lets a solver run to its end."""
+
+    passes_per_record = 10
+
+    def __call__(self, theta: Floats, duals: tuple[Floats, ...], done: int) -> bool:
+        """Never stop."""
+        return False
+
+
+UNWATCHED = Unwatched()
+
+
+class Solver(Protocol):
+    """A way to minimise the objective over a linear model, with its options."""
+
+    name: ClassVar[str]
+    one_row_at_a_time: ClassVar[bool]  # whether X is best laid out row by row
+
+    def solve(self, task: Task, start: Start, rng: np.random.Generator, report: Report, watch: Watch) -> Solution:
+        """Minimise from the start, and report a record now and then."""

@@ -1,39 +1,35 @@
-"""Algorithm 1 of the paper: stochastic gradient descent in θ and ascent in W, with any batch size. Read this first.
+"""Algorithm 1 of the paper, fast: stochastic gradient descent in θ and ascent in W, with any batch size.
 
-    θ ← θ − η_θ · mean over the batch of ∇_θ (loss_i + λ ψ_i(θ, W))
-    W ← W + η_w · mean over the batch of ∇_W λ ψ_i(θ, W),    W⁰ = 0
-
-ψ_i is weighted so that the mean over all rows is Ψ: a row that does not count contributes nothing, and the batch is
-divided by its size times the fraction of the data that counts, never by its own count. The loop is in `_batches.py`.
+`reference.py` is the algorithm to read. Here it runs over passes of shuffled rows until the gradient is small, and
+starts again with smaller steps where automatic ones diverge. ψ_i is weighted so that the mean over all rows is Ψ: a row
+that does not count contributes nothing, and the batch is divided by its size times the fraction of the data that
+counts, never by its own count. The steps themselves are in `_batches.py`.
 """
 
 from __future__ import annotations
 
-import functools
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from fermi._typing import Floats, Ints
 from fermi.compiled.permutation import shuffled
 from fermi.compiled.threads import limited_threads
-from fermi.errors import FermiError
-from fermi.fitting.contract import Record
-from fermi.fitting.objective import FairObjective
-from fermi.linear.design import Design
-from fermi.linear.solvers import history
+from fermi.errors import DivergedError
+from fermi.fitting.contract import Record, Report
+from fermi.linear.constants import in_numbers
 from fermi.linear.solvers._loop import Loop, State
-from fermi.linear.solvers.contract import Solution, Watch, never
-from fermi.linear.solvers.step_sizes import Steps, automatic, constant, linear, make_steps
-
-__all__ = ["Record", "Solution", "Steps", "automatic", "constant", "linear", "make_steps", "solve"]
+from fermi.linear.solvers.contract import UNWATCHED, Solution, Start, Task, Watch
+from fermi.linear.solvers.history import record
+from fermi.linear.solvers.step_sizes import Steps, make_steps, rows_per_step, untuned_passes
 
 Output = Literal["last", "average", "random"]
 
+_BATCH = 64
 # Times loss and penalty at the start, or at θ = 0 where that is more. Not ERMI, which is bounded: on the way to
 # fairness a large λ makes the objective large.
 _EXPLODED = 10.0
@@ -43,105 +39,103 @@ _RECORDS = 20
 _log = logging.getLogger("fermi")
 
 
-def solve(
-    design: Design,
-    objective: FairObjective,
-    theta: Floats,
-    *,
-    l2: float,
-    batch: int,
-    epochs: int,
-    tol: float,
-    steps: Steps,
-    rng: np.random.Generator,
-    radius: float = np.inf,
-    output: Output = "last",
-    replace: bool = False,
-    duals: tuple[Floats, ...] | None = None,
-    done: int = 0,
-    passes_per_record: int = 10,
-    report: Callable[[Record], None],
-    watch: Watch = never,
-) -> Solution:
-    """Run Algorithm 1 over passes of shuffled rows, or of rows drawn with replacement.
+@dataclass(frozen=True)
+class SGDA:
+    """The paper's Algorithm 1; `max_iter` counts passes over the rows.
 
     Returned is θ of the last step, the mean over all steps, or θ after a step drawn uniformly; W is that of the last
-    step, or of the drawn one. A pass stops the run if its record has ‖∇Φ‖∞ ≤ tol > 0; a drawn step waits for all
-    passes. A record reads X twice and a pass once, hence the few of them. Automatic steps that diverge are tried again
-    at a tenth, whose records then count from the first step. A run that was interrupted goes on from θ, W and the
-    passes `done`.
+    step, or of the drawn one. A pass stops the run if its record has ‖∇Φ‖∞ ≤ tol; a drawn step waits for all passes.
+    A record reads X twice and a pass once, hence the few of them. Automatic steps that diverge are tried again at a
+    tenth, whose records then count from the first step.
     """
-    loop = Loop(design, objective, l2=l2, batch=batch, radius=radius, averaged=output == "average")
-    record = functools.partial(history.record, design, objective, l2=l2)
-    with limited_threads(design.X):
-        start = objective.evaluate(design.logits(theta)).loss + design.penalty(theta, l2)[0] if theta.any() else 0.0
-        every = max(passes_per_record, -(-epochs // _RECORDS))
-        run = _Run(loop, epochs, tol, rng, output == "random", replace, start, done, every, record, report, watch)
-        for _ in range(1 + _RESTARTS * steps.automatic):
-            found = run.attempt(theta, duals, steps)
-            if found is not None:
-                return found
-            _log.info("The steps diverged: starting again with a tenth of them.")
-            steps = steps.scaled(0.1)
-    raise FermiError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
+
+    batch_size: int | None = None
+    max_iter: int | None = None
+    eta_theta: Any = "auto"
+    eta_w: Any = "auto"
+    radius: float | str | None = None
+    output: Output = "last"
+    name: ClassVar[str] = "sgda"
+    one_row_at_a_time: ClassVar[bool] = True
+
+    def solve(
+        self, task: Task, start: Start, rng: np.random.Generator, report: Report, watch: Watch = UNWATCHED
+    ) -> Solution:
+        """Run over passes of shuffled rows, from θ and W, until the last pass or the tolerance."""
+        epochs, loop, steps = self._arranged(task)
+        per_pass, every = -(-loop.n // loop.batch), max(watch.passes_per_record, -(-epochs // _RECORDS))
+        with limited_threads(task.design.X):
+            limit = _limit(task, start)
+            for _ in range(1 + _RESTARTS * steps.automatic):
+                began, state, done = time.perf_counter(), loop.start(start.theta, start.duals), start.passes
+                state.taken = done * per_pass
+                drawn = int(rng.integers(1, epochs * per_pass + 1)) if self.output == "random" else 0
+                chosen, over, converged = None, done >= epochs, False
+                while not over:
+                    order = self._order(loop, rng)
+                    for rows, eta, eta_w in _around(drawn, order, state, steps, per_pass, loop.batch):
+                        loop.advance(state, rows, eta, eta_w)
+                        chosen = _point(loop, state) if state.taken == drawn else chosen
+                    done += 1
+                    if not state.finite():
+                        break
+                    over = done == epochs
+                    if done % every == 0 or over:
+                        entry = _record(task, loop, state)
+                        if not entry["objective"] - loop.lam * entry["ermi"] <= limit:
+                            break
+                        report({"step": state.taken, "seconds": time.perf_counter() - began, **entry})
+                        converged = self.output != "random" and task.tol > 0.0 and entry["grad_norm"] <= task.tol
+                        over = watch(*_point(loop, state), done) or converged or over
+                else:
+                    return Solution(*(chosen or _point(loop, state)), converged, done)
+                _log.info("The steps diverged: starting again with a tenth of them.")
+                steps = steps.scaled(0.1)
+        raise DivergedError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
+
+    def _arranged(self, task: Task) -> tuple[int, Loop, Steps]:
+        """The number of passes, the loop over the rows and the step sizes."""
+        design, objective = task.design, task.objective
+        n = len(objective.target)
+        batch = rows_per_step(self.batch_size, n, _BATCH)
+        epochs = self.max_iter or untuned_passes(n, batch, objective.lam)
+        eta_theta, eta_w, radius = in_numbers(self.eta_theta, self.eta_w, self.radius, task, batch)
+        loop = Loop(design, objective, l2=task.l2, batch=batch, radius=radius, averaged=self.output == "average")
+        return epochs, loop, self._steps(task, eta_theta, eta_w, batch, epochs * -(-n // batch))
+
+    def _steps(self, task: Task, eta_theta: Any, eta_w: Any, batch: int, total: int) -> Steps:
+        return make_steps(eta_theta, eta_w, design=task.design, objective=task.objective, batch=batch, total=total)
+
+    def _order(self, loop: Loop, rng: np.random.Generator) -> Ints:
+        """The rows of one pass: drawn with replacement, as the theorem asks, or all of them, shuffled."""
+        if "theory" in (self.eta_theta, self.eta_w):
+            return rng.integers(loop.n, size=loop.n)
+        return np.arange(loop.n) if loop.batch >= loop.n else shuffled(loop.n, rng)
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    loop: Loop
-    epochs: int
-    tol: float
-    rng: np.random.Generator
-    draws: bool
-    replace: bool
-    start: float
-    done: int
-    every: int
-    record: Callable[[Floats, tuple[Floats, ...]], Record]
-    report: Callable[[Record], None]
-    watch: Watch
+def _around(
+    drawn: int, order: Ints, state: State, steps: Steps, per_pass: int, batch: int
+) -> Iterator[tuple[Ints, Floats, Floats]]:
+    """A pass in one part, or in two that part after the drawn step: rows and step sizes of each."""
+    number = np.arange(state.taken + 1, state.taken + 1 + per_pass)
+    eta, eta_w = steps.eta(number), steps.eta_w(number)
+    cut = drawn - state.taken if state.taken < drawn < state.taken + per_pass else per_pass
+    yield order[: cut * batch], eta[:cut], eta_w[:cut]
+    if cut < per_pass:
+        yield order[cut * batch :], eta[cut:], eta_w[cut:]
 
-    def attempt(self, theta: Floats, duals: tuple[Floats, ...] | None, steps: Steps) -> Solution | None:
-        """All passes, or None if they diverge."""
-        began = time.perf_counter()
-        loop, state = self.loop, self.loop.start(theta, duals)
-        limit = _EXPLODED * max(self.start, np.log(loop.design.n_classes))
-        per_pass = -(-loop.n // loop.batch)
-        total, state.taken = self.epochs * per_pass, self.done * per_pass
-        drawn = int(self.rng.integers(1, total + 1)) if self.draws else 0
-        chosen, converged, stopped, done = None, False, False, self.done
-        while done < self.epochs and not (converged or stopped):
-            chosen = self._one_pass(state, steps, drawn) or chosen
-            done += 1
-            if not state.finite():
-                return None
-            if done % self.every == 0 or done == self.epochs:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    record = self.record(loop.theta(state), loop.duals(state))
-                if not record["objective"] - loop.lam * record["ermi"] <= limit:
-                    return None
-                self.report({"step": state.taken, "seconds": time.perf_counter() - began, **record})
-                converged = not self.draws and self.tol > 0.0 and record["grad_norm"] <= self.tol
-                stopped = self.watch(loop.theta(state), loop.duals(state), done)
-        found = chosen or (loop.theta(state), loop.duals(state))
-        return Solution(*found, converged, done)
 
-    def _one_pass(self, state: State, steps: Steps, drawn: int) -> tuple[Floats, tuple[Floats, ...]] | None:
-        """Take a pass, and what θ and W are after the drawn step if it is in this pass."""
-        loop, order = self.loop, self._order()
-        number = np.arange(state.taken + 1, state.taken + 1 + -(-loop.n // loop.batch))
-        eta, eta_w = steps.eta(number), steps.eta_w(number)
-        cut = drawn - state.taken
-        if not 0 < cut <= len(number):
-            loop.advance(state, order, eta, eta_w)
-            return None
-        loop.advance(state, order[: cut * loop.batch], eta[:cut], eta_w[:cut])
-        chosen = loop.theta(state), loop.duals(state)
-        loop.advance(state, order[cut * loop.batch :], eta[cut:], eta_w[cut:])
-        return chosen
+def _limit(task: Task, start: Start) -> float:
+    """What loss and penalty may not exceed."""
+    theta = start.theta
+    loss = task.objective.evaluate(task.design.logits(theta)).loss if theta.any() else 0.0
+    return float(_EXPLODED * max(loss + task.design.penalty(theta, task.l2)[0], np.log(task.design.n_classes)))
 
-    def _order(self) -> Ints:
-        n = self.loop.n
-        if self.replace:
-            return self.rng.integers(n, size=n)
-        return np.arange(n) if self.loop.batch >= n else shuffled(n, self.rng)
+
+def _point(loop: Loop, state: State) -> tuple[Floats, tuple[Floats, ...]]:
+    return loop.theta(state), loop.duals(state)
+
+
+def _record(task: Task, loop: Loop, state: State) -> Record:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return record(task.design, task.objective, *_point(loop, state), task.l2)

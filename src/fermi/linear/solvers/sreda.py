@@ -23,21 +23,24 @@ The original takes H and D as numbers, several ascent steps, and a random one of
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fermi._typing import Floats
 from fermi.compiled.threads import one_thread
-from fermi.errors import FermiError
-from fermi.fitting.contract import Record
+from fermi.errors import DivergedError, bad_argument
+from fermi.fitting.contract import Record, Report
 from fermi.fitting.objective import FairObjective
 from fermi.formulas.ermi import nonzero
+from fermi.linear.constants import in_numbers
 from fermi.linear.design import Design
+from fermi.linear.solvers._curvature import ROUNDS, largest_curvature, sample_size
 from fermi.linear.solvers.anchor import Anchor, Point
-from fermi.linear.solvers.contract import Solution, Watch, never
+from fermi.linear.solvers.contract import UNWATCHED, Solution, Start, Task, Watch
 from fermi.linear.solvers.history import record
+from fermi.linear.solvers.step_sizes import rows_per_step, untuned_passes
 
 _RATE = 0.5  # of W towards its optimum
 _RARE = 0.02  # a class predicted less often than this is averaged more slowly, lest its D⁻¹ be noise
@@ -45,11 +48,10 @@ _GROWTH, _SHRINKAGE, _LARGEST_SIZE = 2.0, 0.25, 3.0
 _EXPLODED = 10.0  # times the objective at the start
 _RESTARTS = 3
 _ROUNDING = 1e-9
-_ROUNDS = 10  # of the power iteration for L
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class StepMatrices:
     """H and D: how far one step goes in each direction."""
 
     diagonal: Floats
@@ -60,7 +62,9 @@ class Steps:
     radius: float
 
     @classmethod
-    def of(cls, diagonal: Floats, J: Floats, penalty: Floats, ascent: tuple[Floats, ...], radius: float) -> Steps:
+    def of(
+        cls, diagonal: Floats, J: Floats, penalty: Floats, ascent: tuple[Floats, ...], radius: float
+    ) -> StepMatrices:
         """H = diagonal + penalty + JᵀJ, inverted by the Woodbury identity; D⁻¹ of each term."""
         H = diagonal + penalty
         core: Floats = np.linalg.inv(np.eye(len(J)) + (J / H.ravel()) @ J.T).astype(np.float64)
@@ -96,13 +100,13 @@ class Plan:
     eta_theta: float | None
     eta_w: float | None
 
-    def steps(self, anchor: Anchor, size: float) -> Steps:
+    def steps(self, anchor: Anchor, size: float) -> StepMatrices:
         """The steps until the next full gradient."""
         if self.eta_theta is not None:
             diagonal, J = np.full_like(self.penalty, 1.0 / self.eta_theta), np.zeros((0, anchor.theta.size))
         else:
             diagonal, J = np.full_like(self.penalty, self.curvature / size), residual_slopes(anchor)
-        return Steps.of(diagonal, J, self.penalty, self.ascent(anchor), self.radius)
+        return StepMatrices.of(diagonal, J, self.penalty, self.ascent(anchor), self.radius)
 
     def ascent(self, anchor: Anchor) -> tuple[Floats, ...]:
         """D⁻¹ of each term: D = 2λ p̂_ŷ/rate, or its largest entry where a ball would meet uneven steps at a slant."""
@@ -129,75 +133,65 @@ def residual_slopes(anchor: Anchor) -> Floats:
     return np.concatenate(rows)
 
 
-def sample_size(design: Design, n: int) -> int:
-    """How many rows L is estimated from: more than the columns where that is cheap, since fewer would overstate it."""
-    return min(n, max(512, min(2 * design.shape[0], 4096)))
+@dataclass(frozen=True)
+class SREDA:
+    """The variance-reduced method; `max_iter` counts passes over the rows, by default more for larger λ.
 
-
-def largest_curvature(design: Design, objective: FairObjective, rng: np.random.Generator) -> float:
-    """L: a quarter of the largest eigenvalue of the design (half with three classes or more), from some rows."""
-    n = len(objective.target)
-    rows = rng.choice(n, sample_size(design, n), replace=False)
-    few = replace(design, X=design.X[rows])
-    weight = objective.weight[rows, None] / nonzero(objective.weight[rows].sum())
-    x = rng.standard_normal(design.shape)
-    for _ in range(_ROUNDS):
-        x = few.pull_back(few.logits(x / max(float(np.linalg.norm(x)), 1e-300)) * weight)
-    return max(float(np.linalg.norm(x)), 1e-12) * (0.25 if design.n_logits == 1 else 0.5)
-
-
-def solve(
-    design: Design,
-    objective: FairObjective,
-    theta: Floats,
-    *,
-    l2: float,
-    batch: int | None,
-    epochs: int,
-    tol: float,
-    rng: np.random.Generator,
-    radius: float = np.inf,
-    eta_theta: float | None = None,
-    eta_w: float | None = None,
-    duals: tuple[Floats, ...] | None = None,
-    report: Callable[[Record], None],
-    watch: Watch = never,
-) -> Solution:
-    """Minimise Φ + ½ l2 ‖weights‖² from θ, and from W or its optimum there, in about `epochs` passes over the rows.
-
-    A pass is n rows seen, twice where two gradients are taken of them; at least one round of steps is taken. Reports
-    at each full gradient the point that would be returned there, the start included.
+    A pass is n rows seen, twice where two gradients are taken of them; at least one round of steps is taken. Reports at
+    each full gradient the point that would be returned there, the start included. Batches are of √n rows by default,
+    with as many steps between two full gradients as take one pass.
     """
-    # Without λ the terms are only measured, and the recursion is SPIDER's.
-    trained = objective if objective.lam > 0.0 else replace(objective, terms=())
-    plan = _plan(design, trained, rng, l2, batch, radius, eta_theta, eta_w)
-    start = objective.optimal_duals(design.logits(theta)) if duals is None else duals
-    run = Run(design, objective, trained, plan, l2, Point(theta, projected(start, radius)))
-    # Threads that wait for products of a few rows cost more than they bring.
-    with one_thread(), np.errstate(all="ignore"):
-        while True:
-            run.judge()
-            report(run.entry())
-            converged = tol > 0.0 and run.kept["grad_norm"] <= tol
-            passes = round(run.seen / len(objective.target))
-            if converged or watch(run.best.theta, run.best.duals, passes) or not run.advance(epochs, rng):
-                break
-    point = run.best
-    final = point.duals if trained.terms else objective.optimal_duals(design.logits(point.theta))
-    return Solution(point.theta, final, converged, passes)
 
+    batch_size: int | None = None
+    max_iter: int | None = None
+    eta_theta: Any = "auto"
+    eta_w: Any = "auto"
+    radius: float | str | None = None
+    name: ClassVar[str] = "sreda"
+    one_row_at_a_time: ClassVar[bool] = False
 
-def _plan(
-    design: Design, objective: FairObjective, rng: np.random.Generator, l2: float, batch: int | None,
-    radius: float, eta_theta: float | None, eta_w: float | None,
-) -> Plan:  # fmt: skip
-    """Batches of √n rows, and as many steps between two full gradients as take one pass."""
-    n = len(objective.target)
-    batch = min(batch or round(np.sqrt(n)), n)
-    evaluations = 4 if objective.terms else 2
-    penalty = design.penalty(np.ones(design.shape), l2)[1]
-    curvature = largest_curvature(design, objective, rng) if eta_theta is None else 1.0
-    return Plan(batch, max(1, round(n / (evaluations * batch))), curvature, penalty, radius, eta_theta, eta_w)
+    def __post_init__(self) -> None:
+        for name in ("eta_theta", "eta_w"):
+            if callable(getattr(self, name)):
+                raise bad_argument(name, "is a function, which solver='sreda' does not take", "a number")
+
+    def solve(
+        self, task: Task, start: Start, rng: np.random.Generator, report: Report, watch: Watch = UNWATCHED
+    ) -> Solution:
+        """Minimise from θ, and from W or its optimum there."""
+        design, objective, n = task.design, task.objective, len(task.objective.target)
+        batch = rows_per_step(self.batch_size, n, max(1, round(n**0.5)))
+        epochs = max(1, (self.max_iter or untuned_passes(n, 1, objective.lam)) - start.passes)
+        # Without λ the terms are only measured, and the recursion is SPIDER's.
+        trained = objective if objective.lam > 0.0 else replace(objective, terms=())
+        plan = self._plan(task, trained, rng, batch)
+        duals = objective.optimal_duals(design.logits(start.theta)) if start.duals is None else start.duals
+        run = Run(design, objective, trained, plan, task.l2, Point(start.theta, projected(duals, plan.radius)))
+        # Threads that wait for products of a few rows cost more than they bring.
+        with one_thread(), np.errstate(all="ignore"):
+            while True:
+                run.judge()
+                report(run.entry())
+                converged = task.tol > 0.0 and run.kept["grad_norm"] <= task.tol
+                passes = start.passes + round(run.seen / n)
+                if converged or watch(run.best.theta, run.best.duals, passes) or not run.advance(epochs, rng):
+                    break
+        point = run.best
+        final = point.duals if trained.terms else objective.optimal_duals(design.logits(point.theta))
+        return Solution(point.theta, final, converged, passes)
+
+    def _plan(self, task: Task, trained: FairObjective, rng: np.random.Generator, batch: int) -> Plan:
+        eta_theta, eta_w, radius = in_numbers(self.eta_theta, self.eta_w, self.radius, task, batch)
+        design, evaluations = task.design, 4 if trained.terms else 2
+        return Plan(
+            batch=batch,
+            period=max(1, round(len(trained.target) / (evaluations * batch))),
+            curvature=largest_curvature(design, trained, rng) if eta_theta == "auto" else 1.0,
+            penalty=design.penalty(np.ones(design.shape), task.l2)[1],
+            radius=radius,
+            eta_theta=None if eta_theta == "auto" else eta_theta,
+            eta_w=None if eta_w == "auto" else eta_w,
+        )
 
 
 class Run:
@@ -216,7 +210,7 @@ class Run:
         self.size = 1.0 / (1.0 + 2.0 * noise)
         self.limit = np.inf
         self.taken = self.explosions = 0
-        self.seen = 0 if plan.eta_theta is not None else _ROUNDS * sample_size(design, len(objective.target))
+        self.seen = 0 if plan.eta_theta is not None else ROUNDS * sample_size(design, len(objective.target))
 
     def entry(self) -> Record:
         """The best point's record, now."""
@@ -231,7 +225,7 @@ class Run:
         if not self.kept:
             self.limit = _EXPLODED * (found["objective"] + found["dual_gap"])
         elif exploded and (fixed or self.explosions == _RESTARTS):
-            raise FermiError(self._advice())
+            raise DivergedError(self._advice())
         elif exploded:
             self.size *= 0.1
             self.explosions += 1

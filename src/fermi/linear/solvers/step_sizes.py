@@ -1,7 +1,8 @@
-"""Step sizes of Algorithm 1: automatic, constant, or a user's function of the step's number. Steps count from 1."""
+"""Step sizes of Algorithm 1, automatic, constant or a user's function, and how many passes do. Steps count from 1."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +14,10 @@ from fermi.errors import bad_argument
 from fermi.fitting.objective import FairObjective
 from fermi.fitting.pace import RECENT, theta_share, w_rate, w_weight
 from fermi.linear.design import Design
+
+_PASSES = 30
+_ENOUGH_STEPS = 2000  # the paper's T for full batches
+_ENOUGH_ROWS, _MOST_PASSES = 300_000, 1000
 
 Sizes = Callable[[Ints], Floats]
 Choice = float | Literal["auto"] | Callable[[int], float]
@@ -42,11 +47,6 @@ def make_steps(
         sizes_of("eta_w", eta_w, untuned.eta_w),
         automatic=isinstance(eta_theta, str) and isinstance(eta_w, str),
     )
-
-
-def constant(eta: float, eta_w: float) -> Steps:
-    """The same sizes in every step."""
-    return Steps(_of_number("eta_theta", eta), _of_number("eta_w", eta_w))
 
 
 def untuned(design: Design, objective: FairObjective, batch: int) -> tuple[float, float]:
@@ -87,15 +87,6 @@ def automatic(design: Design, objective: FairObjective, batch: int, total: int) 
     return Steps(theta_size, w_size, automatic=True)
 
 
-def linear(eta: float, eta_w: float, total: int, *, automatic: bool = False) -> Steps:
-    """Sizes that fall linearly from these at the first step to zero after the last of `total`."""
-
-    def left(step: Ints) -> Floats:
-        return np.asarray(1.0 - (step - 1) / total)
-
-    return Steps(lambda step: eta * left(step), lambda step: eta_w * left(step), automatic)
-
-
 def sizes_of(name: str, choice: Choice, untuned: Sizes) -> Sizes:
     """Sizes from what a user gave; the untuned ones if that is "auto"."""
     if isinstance(choice, str):
@@ -125,3 +116,18 @@ def _of_function(name: str, size: Callable[[int], float]) -> Sizes:
         return np.array(found, dtype=np.float64)
 
     return sizes
+
+
+def untuned_passes(n: int, batch: int, lam: float) -> int:
+    """How many passes do, untuned: enough rows for small data, enough steps for large batches, more for large λ."""
+    enough = max(_PASSES, min(-(-_ENOUGH_ROWS // n), _MOST_PASSES), -(-_ENOUGH_STEPS * batch // n))
+    return round(enough * min(max(1.0, math.sqrt(lam / 20.0)), 8.0))
+
+
+def rows_per_step(batch_size: int | None, n: int, default: int) -> int:
+    """The batch size for n rows: the one given, or the default where it is not larger than the data."""
+    if batch_size is None:
+        return min(default, n)
+    if batch_size > n:
+        raise bad_argument("batch_size", f"is {batch_size}", f"at most the number of rows, {n}")
+    return batch_size

@@ -1,25 +1,22 @@
-"""Why Algorithm 1 converges at any batch size, and descent on the batch's own ERMI does not."""
+"""One step on a batch, of Algorithm 1 and of descent on the batch's own ERMI, against exact gradients."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fermi
-from fermi.cli.bench import load
 from fermi.linear.solvers._loop import Loop
+from tests.convergence.samples import BENCH, three_groups
 
-BENCH = load(Path(__file__).parents[2] / "benchmarks" / "bench_convergence.py")
 BATCH = 4
 
 
 @pytest.fixture(scope="module")
 def rows() -> Any:
-    data = fermi.datasets.synthetic(2000, groups=3, bias=0.9, rated=False)
-    return BENCH.as_rows("three groups", data)
+    return three_groups()
 
 
 def halfway(rows: Any, notion: str, lam: float) -> Any:
@@ -92,15 +89,3 @@ def test_mary_s_step_is_the_gradient_of_its_batch_s_own_objective(rows: Any, not
             - plain(judge, theta - 1e-6 * direction, batch, notion)
         ) / 2e-6
         assert ((theta - moved) * direction).sum() == pytest.approx(slope, rel=1e-5, abs=1e-7)
-
-
-def test_descent_on_the_batch_s_own_ermi_lands_elsewhere(rows: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    cases = BENCH.measure(quick=True, rows=rows)
-    excess = {(case["method"], case["batch"]): case["excess"] for case in cases}
-    assert len(excess) == len(cases) == 8
-    assert all(-1e-5 < excess["sgda", batch] < 0.005 for batch in BENCH.BATCHES)
-    assert min(excess["mary", 1], excess["mary", 4]) > 0.1
-    assert excess["mary", 64] > 0.005
-    assert abs(excess["mary", None]) < 0.005  # all rows at once: there it is the same objective
-    BENCH.show(cases)
-    assert f"mary, batch 4: at most {100 * excess['mary', 4]:.3f} % above" in capsys.readouterr().out

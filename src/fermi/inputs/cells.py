@@ -1,7 +1,12 @@
-"""Coded rows to a table of weights."""
+"""Rows to tables: the one place where the rows of each (condition, group) are added up.
+
+`Cells` is for training: dense codes, the same rows again and again. `count` and its relatives take coded columns as
+they came, without a copy, and keep the rows outside 𝒵 and of unknown groups apart, as audits want them.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +21,74 @@ from fermi.inputs.predictions import Prediction
 
 _TOLERANCE = 1e-3  # how far a row of probabilities may be from one: three printed decimals
 _ONE = np.ones(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cell of each row and the row's weight.
+
+    Attributes
+    ----------
+    index : (n,) int64
+        condition · n_groups + group, or -1 for a row that counts in no cell: unknown group, or outside 𝒵.
+    shape : (Z, k)
+        The numbers of conditions and groups.
+    weight : (n,) float64
+        What each row adds to its cell.
+    """
+
+    index: Ints
+    shape: tuple[int, int]
+    weight: Floats
+
+    @classmethod
+    def of(cls, conditions: Ints, groups: Ints, shape: tuple[int, int], weight: Floats) -> Cells:
+        """The cells of rows with these conditions and groups, -1 where a row has none."""
+        counted = (conditions >= 0) & (groups >= 0)
+        return cls(np.where(counted, conditions * shape[1] + groups, -1), shape, weight)
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """Which rows have a cell."""
+        return np.asarray(self.index >= 0)
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return self.shape[0] * self.shape[1]
+
+    def weighed(self, weight: Floats) -> Cells:
+        """These cells with other weights of the rows."""
+        return replace(self, weight=weight)
+
+    def take(self, rows: Ints | slice) -> Cells:
+        """The cells of some of the rows."""
+        return Cells(self.index[rows], self.shape, self.weight[rows])
+
+    def totals(self) -> Floats:
+        """The weight of every cell, Z × k."""
+        sums: Floats = np.bincount(self.index + 1, weights=self.weight, minlength=1 + self.size)[1:].astype(np.float64)
+        return sums.reshape(self.shape)
+
+    def soft(self, values: Floats) -> Floats:
+        """Σ weight · values over the rows of every cell, Z × k × m: the soft table of probabilities n × m."""
+        table = np.zeros((self.size, values.shape[1]))
+        kernels.add_by_cell(self.index, np.ascontiguousarray(values, dtype=np.float64), self.weight, table)
+        return table.reshape(*self.shape, values.shape[1])
+
+    def hard(self, labels: Ints, n_classes: int) -> Floats:
+        """The weight of every (condition, group, label), Z × k × m: the hard table of class codes."""
+        return self._by_label(labels, n_classes, self.weight)
+
+    def hard_squares(self, labels: Ints, n_classes: int) -> Floats:
+        """Σ weight² of every (condition, group, label), Z × k × m, from which standard errors follow."""
+        return self._by_label(labels, n_classes, self.weight**2)
+
+    def _by_label(self, labels: Ints, n_classes: int, weight: Floats) -> Floats:
+        counted = self.counted
+        places = self.index[counted] * n_classes + labels[counted]
+        sums = np.bincount(places, weights=weight[counted], minlength=self.size * n_classes).astype(np.float64)
+        return np.reshape(sums, (*self.shape, n_classes))
 
 
 def n_cells(conditions: Codes, groups: Codes, prediction: Prediction) -> int:

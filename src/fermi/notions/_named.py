@@ -1,0 +1,133 @@
+"""The notions that have a name to choose them by: Z is constant, or the true label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from fermi.errors import bad_argument, listed
+from fermi.inputs.codes import Codes
+from fermi.inputs.columns import read_labels
+from fermi.inputs.encode import sort_key
+from fermi.inputs.groups import positions
+from fermi.notions._notion import Notion
+
+
+@dataclass(frozen=True)
+class DemographicParity(Notion):
+    """The prediction is independent of the group: Z is constant.
+
+    Examples
+    --------
+    >>> DemographicParity().conditions(None, 3).dense().tolist()
+    [0, 0, 0]
+    """
+
+    name: ClassVar[str] = "demographic_parity"
+    needs_target: ClassVar[bool] = False
+
+    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
+        return Codes.constant(len(target), "all")
+
+
+@dataclass(frozen=True)
+class EqualizedOdds(Notion):
+    """The prediction is independent of the group given the true label: Z = Y, 𝒵 = every label.
+
+    Examples
+    --------
+    >>> EqualizedOdds().conditions(["no", "yes", "no"], 3).dense().tolist()
+    [0, 1, 0]
+    """
+
+    name: ClassVar[str] = "equalized_odds"
+    conditions_are_labels: ClassVar[bool] = True
+
+    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
+        return target
+
+
+@dataclass(frozen=True)
+class EqualOpportunity(Notion):
+    """The prediction is independent of the group given an advantaged true label: Z = Y, 𝒵 = `advantaged`.
+
+    Parameters
+    ----------
+    advantaged : label or set of labels, optional
+        By default the last label in sorted order, 1 of 0 and 1, among those in `y_true` and the declared `classes`.
+        Name it, or declare the classes, where rows come in parts: a part may not show them all.
+
+    Examples
+    --------
+    >>> EqualOpportunity("yes").conditions(["no", "yes", "maybe"], 3).dense().tolist()
+    [-1, 0, -1]
+    """
+
+    advantaged: Any = None
+    name: ClassVar[str] = "equal_opportunity"
+
+    def __post_init__(self) -> None:
+        if self.advantaged is not None:
+            object.__setattr__(self, "advantaged", frozenset(read_labels(self.advantaged, "advantaged")))
+
+    @property
+    def needs_all_labels(self) -> bool:
+        """Whether 𝒵 is left to the labels: by default it is the last of all."""
+        return self.advantaged is None
+
+    def describe(self, conditions: Sequence[Any]) -> str:
+        """The name of the notion, followed by the advantaged labels.
+
+        Parameters
+        ----------
+        conditions : sequence
+            The advantaged labels.
+
+        Returns
+        -------
+        str
+            Such as "equal_opportunity of 1".
+        """
+        return f"{self.name} of {listed(conditions)}"
+
+    def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
+        chosen = sorted(self.advantaged or labels[-1:], key=sort_key)
+        absent = [label for label, place in zip(chosen, positions(chosen, labels), strict=True) if place < 0]
+        if absent:
+            raise bad_argument(
+                "advantaged",
+                f"holds {listed(absent)}, which does not occur in `y_true`",
+                f"labels among {listed(labels)} (`classes` can name labels that these rows do not show)",
+            )
+        return target.recode(positions(target.values_of, chosen), chosen)
+
+
+_NAMED: dict[str, type[Notion]] = {c.name: c for c in (DemographicParity, EqualizedOdds, EqualOpportunity)}
+
+
+def as_notion(notion: str | Notion, argument: str = "notion") -> Notion:
+    """Turn the name of a notion into the notion; a notion stays what it is.
+
+    Parameters
+    ----------
+    notion : str or Notion
+        "demographic_parity", "equalized_odds", "equal_opportunity" or a notion.
+    argument : str
+        What the argument is called, for the message about a bad one.
+
+    Returns
+    -------
+    Notion
+        The notion of that name.
+
+    Examples
+    --------
+    >>> as_notion("equalized_odds")
+    EqualizedOdds()
+    """
+    if isinstance(notion, Notion):
+        return notion
+    if isinstance(notion, str) and notion in _NAMED:
+        return _NAMED[notion]()
+    raise bad_argument(argument, f"is {notion!r}", f"one of {listed(_NAMED)}, or a notion such as ConditionalParity(z)")

@@ -1,0 +1,191 @@
+"""Reproducing the paper: each cell is run once, what fails is named, the index lists the claims."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import fermi
+from fermi import experiments
+from fermi.cli import main
+from fermi.experiments import Figure, runner
+from fermi.experiments.judging.claims import Claim, untestable, verdicts
+from fermi.experiments.judging.index import index
+from fermi.experiments.runs import tabular
+
+CALLS: list[Any] = []
+
+
+def squares(version: int = 1, run: Any = None) -> Figure:
+    def record(cell: Any) -> Any:
+        CALLS.append(cell["x"])
+        return {"square": cell["x"] ** 2}
+
+    def draw(records: pd.DataFrame, canvas: Any) -> None:
+        canvas.subplots().plot(records["x"], records["square"])
+
+    def cells(quick: bool) -> Any:
+        return [{"x": x} for x in range(3 if quick else 5)]
+
+    return Figure("Squares", cells, run or record, lambda r: f"sum {r['square'].sum()}", draw, version, way="squares")
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells run in this process, so that they can be counted."""
+    CALLS.clear()
+
+    def run_all(name: str, cells: Any, journal: Any, workers: int) -> list[str]:
+        failed = []
+        for key, cell in cells.items():
+            _, found = runner._run_cell(name, key, cell)
+            if isinstance(found, str):
+                failed.append(found)
+            else:
+                journal.add(key, found)
+        return failed
+
+    monkeypatch.setattr(runner, "_run_all", run_all)
+
+
+def figure_is(monkeypatch: pytest.MonkeyPatch, figure: Figure) -> None:
+    monkeypatch.setattr(experiments, "find", lambda name: figure)
+    monkeypatch.setattr(experiments, "names", lambda: ["squares"])
+
+
+@pytest.mark.usefixtures("here")
+def test_finished_cells_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure_is(monkeypatch, squares())
+    (folder,) = experiments.reproduce("squares", output=tmp_path)
+    assert CALLS == [0, 1, 2, 3, 4]
+    assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
+    page = (folder / "summary.md").read_text()
+    assert page.startswith("# Squares\n\nA full run. `fermi reproduce squares`, 20")
+    assert "5 training runs of 0 s in all, 5 of them now" in page
+    assert "sum 30" in page
+    experiments.reproduce("squares", output=tmp_path)
+    assert CALLS == [0, 1, 2, 3, 4]
+    assert pd.read_csv(folder / "cells.csv")["square"].tolist() == [0, 1, 4, 9, 16]
+    journal = tmp_path / "cells.jsonl"
+    journal.write_text(journal.read_text()[:-20])  # the machine went down in the middle of a line
+    for _ in range(2):
+        experiments.reproduce("squares", output=tmp_path)
+        assert CALLS[5:] == [4]
+    (quick,) = experiments.reproduce("squares", quick=True, output=tmp_path)
+    assert "A quick run" in (quick / "summary.md").read_text()
+    assert "A full run" in (folder / "summary.md").read_text()
+    CALLS.clear()
+    figure_is(monkeypatch, squares(version=2))
+    experiments.reproduce("squares", output=tmp_path)
+    assert len(CALLS) == 5
+    assert not list(folder.glob("*.part*"))
+
+
+@pytest.mark.usefixtures("here")
+def test_an_interruption_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stops(cell: Any) -> Any:
+        if cell["x"] == 2:
+            raise KeyboardInterrupt
+        return {"square": 0}
+
+    figure_is(monkeypatch, squares(run=stops))
+    with pytest.raises(KeyboardInterrupt):
+        experiments.reproduce("squares", output=tmp_path)
+    assert len((tmp_path / "cells.jsonl").read_text().splitlines()) == 2
+
+
+@pytest.mark.usefixtures("here")
+def test_a_failing_cell_is_named_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(cell: Any) -> Any:
+        if cell["x"] == 1:
+            raise ValueError("odd\nnumber")
+        return {"square": cell["x"] ** 2}
+
+    figure_is(monkeypatch, squares(run=fails))
+    monkeypatch.setenv("PATH", "")  # without git as well
+    runner._commit.cache_clear()
+    words = r"squares: 1 of 5 training runs failed, the first: {'x': 1}: ValueError: odd number"
+    with pytest.raises(fermi.FermiError, match=words):
+        experiments.reproduce("squares", output=tmp_path)
+    assert (tmp_path / "index.md").exists()
+    page = (tmp_path / "squares" / "summary.md").read_text()
+    assert "sum 29" in page
+    assert "{'x': 1}: ValueError" in page
+    assert "trained at commit unknown, judged at unknown" in page
+    runner._commit.cache_clear()
+
+
+def test_the_index_lists_the_claims_of_all_pages(tmp_path: Path) -> None:
+    claims = [Claim("Water is wet", "section 1", lambda records: ("held", "3 of 3")), Claim("No", "E", untestable("x"))]
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    page = (
+        "# Figure 1: water\n\n" + verdicts(claims, pd.DataFrame()) + "\n\n| method | a | b | c |\n|---|---|---|---|\n"
+    )
+    (tmp_path / "one" / "summary.md").write_text(page)
+    (tmp_path / "two" / "summary.md").write_text("# Table 1: what is\n\n| a | b | c | d |\n")
+    text = index(tmp_path, ["one", "two", "three"])
+    assert "| [one](one/summary.md) | Water is wet | section 1 | held |\n" in text
+    assert "| [one](one/summary.md) | No | E | could not be tested here |\n\n## The pages" in text
+    assert text.endswith("- [one](one/summary.md): water\n- [two](two/summary.md): what is\n")
+
+
+def test_in_processes_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "table1", "--output", str(tmp_path), "--workers", "2", "--json"]) == 0
+    (folder,) = json.loads(capsys.readouterr().out)
+    assert "| fermi | yes | yes | yes | yes | yes | yes |  |" in (Path(folder) / "summary.md").read_text()
+    assert main(["reproduce", "fig99"]) == 2
+    assert "`name` is 'fig99'; expected one of" in capsys.readouterr().err
+    assert main(["reproduce", "table1", "--output", str(tmp_path), "--workers", "0"]) == 2
+
+
+def test_mistakes_get_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert main(["reproduce", "table1", "--output", str(tmp_path / "file" / "below")]) == 2
+    assert "(Not a directory); expected a folder that can be made." in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert main(["reproduce", "fig6", "--output", str(tmp_path / "out")]) == 2
+    assert 'This needs `torch`: pip install "fermi-fair[baselines,report]".' in capsys.readouterr().err
+
+
+def test_every_figure_declares_its_cells() -> None:
+    assert experiments.names()[0] == "fig1"
+    assert experiments.names()[-1] == "table1"
+    for name in experiments.names():
+        figure = experiments.find(name)
+        quick, full = ([figure.key(cell) for cell in figure.cells(short)] for short in (True, False))
+        assert 0 < len(quick) <= len(full)
+        assert len(set(full)) == len(full)
+        json.dumps(list(figure.cells(True)))
+
+
+def test_figures_share_cells() -> None:
+    first, second = (experiments.find(name) for name in ("fig1", "fig10"))
+    shared = {first.key(cell) for cell in first.cells(False)} & {second.key(cell) for cell in second.cells(False)}
+    assert len(shared) > 150  # Adult, demographic parity
+    other = experiments.find("table1")
+    assert other.key({"x": 1}) != first.key({"x": 1})
+
+
+def test_a_cell_is_known_on_disk_wherever_the_code_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = experiments.find("fig1")
+    before = figure.key({"x": 1})
+    monkeypatch.setattr(tabular.run, "__module__", "fermi.elsewhere")
+    monkeypatch.setattr(tabular.run, "__qualname__", "train_one")
+    assert figure.key({"x": 1}) == before == "92711a3a31ff53a4"  # as in journals written before the code was moved
+    assert replace(figure, way="another").key({"x": 1}) != before
+    assert replace(figure, version=99).key({"x": 1}) != before
+
+
+def test_figures_run_in_the_same_way_where_they_say_so() -> None:
+    figures = [experiments.find(name) for name in experiments.names()]
+    assert len({figure.way for figure in figures}) == len({figure.run for figure in figures})
+    assert len({(figure.way, figure.run, figure.version) for figure in figures}) == len({f.way for f in figures})

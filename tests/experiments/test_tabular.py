@@ -1,0 +1,85 @@
+"""Cells on tables: whose rows train, how many steps, how many seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fermi import baselines
+from fermi.experiments.figures import fig2
+from fermi.experiments.runs import tabular
+from fermi.measures import parity_difference
+from fermi.measures.contingency import Contingency
+from fermi.torch.models import logistic
+
+
+def test_signed_gaps_are_those_of_the_violation() -> None:
+    rng = np.random.default_rng(0)
+    y, s, predicted = rng.integers(2, size=300), rng.integers(3, size=300), rng.integers(2, size=300)
+    table = Contingency.from_predictions(predicted, s, y_true=y, notion="equalized_odds")
+    gaps = tabular.signed_gaps(table)
+    assert len(gaps) == 2 * 3 * 2
+    assert np.abs(gaps).max() == pytest.approx(parity_difference(table))
+    assert tabular.signed_gaps(Contingency([[[2.0, 2.0], [0.0, 0.0]]])) == [0.0, 0.0]
+
+
+def test_equal_steps_are_those_of_whole_passes(adult_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FERMI_DATA", str(adult_home))
+    for quick in (True, False):
+        (limit,) = {cell.get("rows") for cell in fig2.cells(quick)}
+        n = int((~tabular.rows("adult", 0, True, limit).judges).sum())
+        steps = {size: fig2.steps_of(size, quick) for size in fig2.BATCHES}
+        assert {
+            cell["batch_size"]: cell["steps"] for cell in fig2.cells(quick) if cell["budget"] == "equal steps"
+        } == steps
+        passes = {size: count / -(-n // size) for size, count in steps.items()}
+        assert all(value < 1 or value == int(value) for value in passes.values())
+        assert passes[64] >= 2
+
+
+def test_a_cell_on_a_table(adult_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FERMI_DATA", str(adult_home))
+    cells = list(tabular.cells(["fermi", "none"], rows=2000, strengths=(0.0, 1.0), blind=(True,)))
+    assert [(cell["method"], cell["strength"]) for cell in cells] == [("fermi", 0.0), ("fermi", 1.0), ("none", 0.0)]
+    data, s_train, _, judges = tabular.rows("adult", 0, True, 2000)
+    assert judges.mean() == pytest.approx(0.25, abs=0.01)
+    seen: list[Any] = []
+    fit = baselines.Baseline.fit
+
+    def spy(self: Any, X: Any, y: Any, *, sensitive_features: Any) -> Any:
+        seen.append(X.index)
+        return fit(self, X, y, sensitive_features=sensitive_features)
+
+    monkeypatch.setattr(baselines.Baseline, "fit", spy)
+    plain, fair, none = (tabular.run(cell) for cell in cells)
+    assert all(index.equals(data.X_train.index[~judges]) for index in seen)
+    assert plain["test_error"] == pytest.approx(none["test_error"], abs=0.002)
+    assert fair["test_violation"] < 0.2 * plain["test_violation"]
+    assert 0.002 < plain["test_standard_error"] < 0.02
+    assert plain["test_constant_error"] == pytest.approx(0.236, abs=0.001)
+    groups = s_train.astype(object)
+    missing = tabular.corrupted(groups, {"seed": 0, "missing": 0.9})
+    assert missing.isna().mean() == pytest.approx(0.9, abs=0.03)
+    forced = tabular.corrupted(groups, {"seed": 0, "forced": 0.1})
+    assert 0.05 < (forced != groups).mean() < 0.1
+
+
+def test_where_steps_are_counted_fermi_trains_as_the_others_do() -> None:
+    cell = {"method": "fermi", "batch_size": 4, "steps": 100}
+    assert tabular.training(cell, 1000)["module"] is logistic
+    assert tabular.training({**cell, "steps": None}, 1000) == {"batch_size": 4}
+    assert tabular.training({**cell, "batch_size": "all"}, 1000) == {}
+    rival = tabular.training({"method": "mary", "batch_size": "all", "steps": 100}, 1000)
+    assert rival == {"batch_size": 1000, "steps": 100, "lr": tabular.RATE}
+
+
+def test_runs_whose_groups_are_drawn_have_several_seeds() -> None:
+    cases: list[tuple[dict[str, Any], int]] = [({"missing": 0.9}, 3), ({"forced": 0.1}, 3), ({}, 1)]
+    for method in ("zhang", "agarwal", "naive"):
+        assert len(list(tabular.cells([method], seeds=3, strengths=(1.0,), blind=(True,), batch_size="all"))) == 3
+    for more, seeds in cases:
+        cells = tabular.cells(["zafar"], seeds=3, strengths=(1.0,), blind=(True,), **more)
+        assert len(list(cells)) == seeds

@@ -260,7 +260,7 @@ def show(cases: list[dict[str, Any]]) -> None:
     print(f"{cases[0]['data']}: excess of the exact objective over L-BFGS's in %, mean and worst of the seeds")
     widths = (-18, 5, 5, 6, 9, 9, 10, 10, 6)
     titles = ("notion", "λ", "batch", "method", "excess", "worst", "ERMI", "L-BFGS", "step")
-    print(*(f"{title:{'<>'[w > 0]}{abs(w)}}" for title, w in zip(titles, widths, strict=True)))
+    print(*(f"{title:{'>' if w > 0 else '<'}{abs(w)}}" for title, w in zip(titles, widths, strict=True)))
     for one in cases:
         print(line(one))
     for method, batch in product(("sgda", "mary"), BATCHES):

@@ -12,8 +12,10 @@ from scipy.stats import wasserstein_distance
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
 
-from fermi import baselines
+from fermi import FermiClassifier, baselines
 from fermi.baselines.common.linear_models import L2, Penalty
+from fermi.baselines.common.protocol import geometric
+from fermi.baselines.fermi import LAM
 from fermi.baselines.jiang import transport, wasserstein
 from fermi.baselines.kamishima import mutual_information
 from fermi.baselines.rezaei import saddle_point, tilts, truncated
@@ -35,6 +37,18 @@ def gradient_error(penalty: Penalty, logits: Floats, step: float) -> float:
         return penalty(flat.reshape(logits.shape))[1].ravel()
 
     return float(check_grad(value, gradient, logits.ravel(), epsilon=step))
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_fermi_is_its_classifier_on_rows_that_are_coded_already(notion: str) -> None:
+    X, y, s = draw(m=3)
+    names = np.array(["a", "b", "c"], dtype=object)[s]
+    names[::5] = None
+    model: Any = baselines.make("fermi", 0.5, notion, 0).fit(X, y, sensitive_features=names)
+    assert isinstance(model.model_.fairness.values, np.ndarray), "a list would be a Python object per row"
+    assert model.model_.fairness.values.dtype == np.int64
+    alone = FermiClassifier(notion, geometric(0.5, *LAM), random_state=0).fit(X, y, sensitive_features=names)
+    assert model.predict_proba(X) == pytest.approx(alone.predict_proba(X), abs=1e-12)
 
 
 def test_naive_is_a_mixture_with_the_majority() -> None:

@@ -68,9 +68,8 @@ class Fermi(Baseline):
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         rows = self._affordable(rows, rng)
-        groups = or_none(rows.s)
         self.model_ = self._model(rows, geometric(strength, *LAM), rng)
-        self.model_.fit(rows.X, rows.y, sensitive_features=groups)
+        self.model_.fit(rows.X, rows.y, sensitive_features=masked(rows.s))
 
     def _affordable(self, rows: Rows, rng: np.random.Generator) -> Rows:
         """Take as many rows as the steps can read once; steps over a part of a pass read the same."""
@@ -85,7 +84,7 @@ class Fermi(Baseline):
 
     def _model(self, rows: Rows, lam: float, rng: np.random.Generator) -> Any:
         # The conditions are coded already, whatever the notion was.
-        notion = ConditionalParity(or_none(rows.z))
+        notion = ConditionalParity(masked(rows.z))
         given = {**self._options(), "random_state": rng}
         if self.batch_size is not None:
             given["batch_size"] = whole("batch_size", self.batch_size, AT_LEAST_ONE, low=1)
@@ -116,6 +115,6 @@ class Fermi(Baseline):
         return np.asarray(self.model_.predict_proba(X))
 
 
-def or_none(codes: Ints) -> list[int | None]:
-    """Turn codes into labels, None where a code is negative."""
-    return [None if code < 0 else code for code in codes.tolist()]
+def masked(codes: Ints) -> Any:
+    """Mask the codes that are unknown, -1, as our estimators take a column: no row becomes a Python object."""
+    return np.ma.masked_less(codes, 0, copy=False)

@@ -12,7 +12,7 @@ import numpy as np
 
 from fermi._typing import Floats, Ints
 from fermi.baselines.common.protocol import Baseline, Capabilities, Rows, geometric
-from fermi.baselines.fermi import or_none
+from fermi.baselines.fermi import masked
 from fermi.boosting import FermiBoostingClassifier
 from fermi.boosting.features import read_table
 from fermi.boosting.options import read_params
@@ -62,14 +62,14 @@ class FermiBoosting(Baseline):
         # The conditions are coded already, whatever the notion was.
         self.model_ = FermiBoostingClassifier(
             self.booster,
-            ConditionalParity(or_none(rows.z)),
+            ConditionalParity(masked(rows.z)),
             geometric(strength, *_LAM),
             n_estimators=self.n_estimators,
             learning_rate=self.learning_rate,
             booster_params={"max_depth": 2, **read_params(self.booster_params, self.booster)},
             random_state=rng,
         )
-        self.model_.fit(rows.X, rows.y, sensitive_features=or_none(rows.s))
+        self.model_.fit(rows.X, rows.y, sensitive_features=masked(rows.s))
 
     def _proba(self, X: Any, s: Ints | None) -> Floats:
         return np.asarray(self.model_.predict_proba(X))

@@ -144,7 +144,8 @@ def split(coded: Problem, cv: Any, random_state: Any) -> list[Part]:
     judged = np.concatenate([part.judged for part in parts])
     learns = all(len(np.unique(coded.target[part.train])) > 1 for part in parts)
     if not (learns and coded.take(judged).is_judgeable() and all(coded.take(p.train).is_judgeable() for p in parts)):
-        raise bad_argument("X", f"has too few rows to hold some out ({n})", "each class and a known group in each part")
+        expected = "each class and a known group both among the rows that train and among those held out"
+        raise bad_argument("X", f"has too few rows to hold some out ({n})", expected)
     return parts
 
 

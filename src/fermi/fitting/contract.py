@@ -19,6 +19,6 @@ class Fitted(Protocol):
 
 
 class Trains(Protocol):
-    """Trains one problem at any λ, from the model of another λ if that helps."""
+    """What trains one problem at any λ, from the model of another λ if that helps."""
 
     def fit(self, lam: float, rng: np.random.Generator, start: Any = None) -> Any: ...  # noqa: D102

@@ -32,7 +32,7 @@ def choose_lam(
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[float, list[dict[str, float]]]:
-    """λ and the path of the search, if there was one."""
+    """Choose λ, and return it with the path of the search, if there was one."""
     bound = settings.max_violation
     if bound is None:
         return settings.lam, []
@@ -65,7 +65,7 @@ def choose_lam(
 def _parts(
     problem: Problem, trainer_for: Callable[[Problem], Trains], held_out: Problem | None, rng: np.random.Generator
 ) -> list[tuple[Trains, Problem]]:
-    """What trains on some rows, and the rows to judge it on."""
+    """The parts of the search: what trains on some rows, and the rows to judge it on."""
     if held_out is not None:
         return [(trainer_for(problem), held_out)]
     fold = folds(problem.strata(), _FOLDS, rng)
@@ -79,7 +79,7 @@ def _parts(
 
 
 class _Path:
-    """Fits along λ, each started from that of the nearest λ before it."""
+    """The fits of the search along λ, each started from that of the nearest λ before it."""
 
     def __init__(self, parts: list[tuple[Trains, Problem]], rng: np.random.Generator) -> None:
         self.parts, self.rng = parts, rng
@@ -87,7 +87,7 @@ class _Path:
         self.rows = join([judged for _, judged in parts])
 
     def fits_at(self, lam: float) -> list[Fitted]:
-        """The fit of every part."""
+        """The fit of every part at one λ."""
         if lam not in self.fits:
             near = min(self.fits, key=lambda other: abs(math.log((other + 1e-9) / (lam + 1e-9))), default=None)
             starts: list[Any] = [None] * len(self.parts) if near is None else self.fits[near]
@@ -97,13 +97,13 @@ class _Path:
         return self.fits[lam]
 
     def violation_at(self, lam: float) -> Violation:
-        """Of the predictions for the held-out rows of all parts together."""
+        """The violation at one λ, of the predictions for the held-out rows of all parts together."""
         predicted = [fit.predict(judged.X) for fit, (_, judged) in zip(self.fits_at(lam), self.parts, strict=True)]
         return violation(self.rows, np.concatenate(predicted))
 
 
 def join(problems: list[Problem]) -> Problem:
-    """The rows of several parts of one problem, without their features."""
+    """Join the rows of several parts of one problem, without their features."""
     first = problems[0]
     attributes = (
         a._replace(codes=np.concatenate([p.attributes[t].codes for p in problems]))

@@ -35,14 +35,14 @@ class Violation(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """One λ that was tried."""
+    """One λ that was tried, and its violation."""
 
     lam: float
     violation: Violation
 
 
 class Choice(NamedTuple):
-    """The trial chosen, whether it is within the bound, and all trials in the order made."""
+    """The choice of λ: the trial chosen, whether it is within the bound, and all trials in the order made."""
 
     trial: Trial
     reached: bool
@@ -50,7 +50,7 @@ class Choice(NamedTuple):
 
 
 def smallest(measure: Callable[[float], Violation], bound: float, first: float) -> Choice:
-    """Try λ = 0, `first` and its doublings; stop at the first within the bound, and refine between it and the last."""
+    """Search the smallest λ within a bound: try 0, `first` and its doublings, then refine between the last two."""
     trials: list[Trial] = []
 
     def tried(lam: float) -> Trial:
@@ -114,7 +114,7 @@ def _lowest_between(tried: Callable[[float], Trial], low: float, high: float, bo
 
 
 def _refined(tried: Callable[[float], Trial], outside: Trial, inside: Trial, bound: float) -> Trial:
-    """Halve the gap between the last λ outside the bound and the first within, on a logarithmic scale."""
+    """Refine a search: halve the gap between the last λ outside the bound and the first within, on a log scale."""
     low = outside.lam or inside.lam / _GROWTH
     while inside.lam / low > FINE:
         middle = tried(math.sqrt(low * inside.lam))

@@ -94,7 +94,7 @@ def of_problem(
     theta_radius: float | None = None,
     probabilities: Floats | None = None,
 ) -> Theory:
-    """The same for a problem as the solvers see it: `corrected` has their η_θ, η_w and radius."""
+    """The constants of the theorem for a problem as the solvers see it: `corrected` has their η_θ, η_w and radius."""
     _check(design, objective, batch, epsilon, theta_radius, probabilities)
     square = np.concatenate(list(_square_norms(design)))
     m = design.n_classes
@@ -146,7 +146,7 @@ def _check(
 
 
 def _square_norms(design: Design) -> Iterator[Floats]:
-    """‖x‖² of the standardised rows, the one of the intercept included."""
+    """The squared norms ‖x‖² of the standardised rows, the one of the intercept included."""
     if hasattr(design.X, "tocsr"):
         yield np.asarray(design.X.multiply(design.X) @ design.scale**-2.0) + design.intercept
         return
@@ -166,7 +166,7 @@ def _mean(square: Floats, objective: FairObjective) -> float:
 
 
 def _fitted(design: Design, objective: FairObjective, lam: float, l2: float) -> Floats:
-    """The probabilities of the logistic model for some λ."""
+    """The probabilities that the logistic model gives at some λ."""
     theta = np.zeros(design.shape)
     problem = replace(objective, lam=lam)
     found = lbfgs.solve(design, problem, theta, l2=l2, max_iter=500, tol=1e-4, report=lambda record: None)

@@ -57,7 +57,7 @@ class Settings(Common):
         return settings
 
     def _refuse_what_the_solver_ignores(self) -> None:
-        """An option that would do nothing is a mistake."""
+        """Refuse options that the solver would ignore: one that does nothing is a mistake."""
         ignored = {"lbfgs": [*_STEPWISE, "batch_size"], "sgda": [], "sreda": ["output"]}[self.solver]
         for name in ignored:
             value = getattr(self, name)
@@ -81,7 +81,7 @@ class Settings(Common):
 
 
 def _step(name: str, value: Any) -> Any:
-    """A step size: a positive number, a function of the step, "auto" or "theory"."""
+    """Read a step size: a positive number, a function of the step, "auto" or "theory"."""
     if callable(value) or (isinstance(value, str) and value in ("auto", "theory")):
         return value
     return number(name, value, "a positive number, a function of the step, 'auto' or 'theory'", low=0.0, open_low=True)

@@ -34,7 +34,7 @@ Report = Callable[[Record], None]
 
 
 class Fit(NamedTuple):
-    """Coefficients in the units of X, classes in rows as in scikit-learn, and how they came about."""
+    """A fitted linear model: coefficients in the units of X, classes in rows, and how they came about."""
 
     weights: Floats
     shift: Floats
@@ -44,7 +44,7 @@ class Fit(NamedTuple):
     n_iter: int
 
     def logits(self, X: Any) -> Floats:
-        """N × 1 for two classes, else n × m."""
+        """The logits of rows, n × 1 for two classes, else n × m."""
         return np.asarray(X @ self.weights.T.astype(X.dtype)) + self.shift  # float64 would copy all of X
 
     def predict(self, X: Any) -> Any:
@@ -54,7 +54,7 @@ class Fit(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Where a solver begins: θ, W of each term or zero, and the passes already made."""
+    """The start of a solver: θ, W of each term or zero, and the passes already made."""
 
     theta: Floats
     duals: tuple[Floats, ...] | None
@@ -114,7 +114,7 @@ class Trainer:
         return Fit(weights, shift, solution.duals, history, solution.converged, solution.n_iter)
 
     def _checkpoint(self, lam: float, start: Fit | None, held_out: Problem | None) -> Checkpoint | None:
-        """The file of this very fit: the same rows, options, λ, start and judges."""
+        """The checkpoint of this very fit: the same rows, options, λ, start and judges."""
         own, problem = self.settings, self.problem
         if own.checkpoint is None:
             return None
@@ -160,7 +160,7 @@ class Trainer:
         )  # fmt: skip
 
     def _resolved(self, objective: FairObjective, batch: int) -> tuple[Any, Any, float]:
-        """Step sizes and radius with "theory" replaced by the corrected constants of the convergence theorem."""
+        """The step sizes and radius, with "theory" replaced by the theorem's corrected constants."""
         own = self.settings
         found: tuple[Any, Any, Any] = (own.eta_theta, own.eta_w, np.inf if own.radius is None else own.radius)
         if "theory" not in found:
@@ -175,6 +175,6 @@ class Trainer:
 
 
 def passes(n: int, batch: int, lam: float) -> int:
-    """How many passes do, untuned: enough rows for small data, enough steps for large batches, more for large λ."""
+    """The number of passes that do untuned: enough rows for small data and steps for large batches, more at large λ."""
     enough = max(_PASSES, min(-(-_ENOUGH_ROWS // n), _MOST_PASSES), -(-_ENOUGH_STEPS * batch // n))
     return round(enough * min(max(1.0, math.sqrt(lam / 20.0)), 8.0))

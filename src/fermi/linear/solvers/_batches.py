@@ -30,7 +30,7 @@ def both(logit: float) -> tuple[float, float]:
 def predict_row(
     X: Any, i: int, inverse_scale: Floats, window: Floats, v: int, theta: Floats, b: Floats, F: Floats, u: int
 ) -> None:
-    """F[u] = softmax of row i's logits; one weight vector stands for two classes, the first with the logit 0."""
+    """Predict a row: F[u] = softmax of its logits; one weight vector stands for two classes, the first with logit 0."""
     m = F.shape[1]
     if theta.shape[0] == 1:
         F[u, 0], F[u, 1] = both(row_dot(X, i, inverse_scale, window, v, theta, 0) + b[0])
@@ -52,7 +52,7 @@ def row_gradient(
     F: Floats, u: int, target: int, weight: float, cells: Ints, counts: Floats, i: int, lam: float,
     V: Floats, scale: Floats, norms: Floats, zone: Ints, inverse_root: Floats, G: Floats,
 ) -> None:  # fmt: skip
-    """G[u] = ∇ of weight · loss + λ Σ_t count_t ψ_t in the logits of row i, with C = 2 W[s]/√p − ‖W‖² per column."""
+    """The gradient G[u] of weight · loss + λ Σ_t count_t ψ_t in row i's logits; C = 2 W[s]/√p − ‖W‖² per column."""
     m = F.shape[1]
     for j in range(m):
         G[u, j] = weight * F[u, j]
@@ -85,7 +85,7 @@ def ascend(
     F: Floats, order: Ints, start: int, stop: int, cells: Ints, counts: Floats, rate: float,
     V: Floats, scale: Floats, norms: Floats, zone: Ints, inverse_root: Floats, mass: Floats,
 ) -> None:  # fmt: skip
-    """W ← W + rate/2 · ∇_W of the batch's Ψ, with W[c] = scale[z] ∘ V[c] and norms[z] = Σ_s W² kept up to date.
+    """Take the ascent step W ← W + rate/2 · ∇_W Ψ of the batch, with W[c] = scale[z] ∘ V[c], and update norms[z].
 
     The decay W (1 − rate · p̂_ŷ) touches the scales alone, so a step costs the same for any number of groups.
     """
@@ -120,7 +120,7 @@ def ascend(
 
 @inlined
 def project(radius: float, scale: Floats, norms: Floats) -> None:
-    """W onto the Frobenius ball."""
+    """Project W onto the Frobenius ball."""
     total = norms.sum()
     if total > radius * radius:
         shrink = radius / np.sqrt(total)
@@ -133,7 +133,7 @@ def descend(
     X: Any, sparse: bool, inverse_scale: Floats, l2: Floats, largest_l2: float, has_intercept: bool,
     G: Floats, slope: Floats, order: Ints, start: int, stop: int, eta: float, theta: Floats, b: Floats,
 ) -> None:  # fmt: skip
-    """(θ, b) ← (θ, b) − η · mean of the batch's gradients, and the step of the penalty.
+    """Take the descent step (θ, b) ← (θ, b) − η · mean of the batch's gradients, and the step of the penalty.
 
     `l2` is the penalty per column in the solver's units. A batch of dense rows takes it once; a sparse row takes its
     share for the columns it has, with l2 over the column's frequency, which is the same on average.
@@ -165,7 +165,7 @@ def run_steps(
     theta: Floats, b: Floats, V: Floats, scale: Floats, norms: Floats,
     averaged: bool, theta_sum: Floats, b_sum: Floats,
 ) -> None:  # fmt: skip
-    """One pass over `order`, a batch at a time: descend in (θ, b), ascend in W, both from the same point."""
+    """Pass once over `order`, a batch at a time: descend in (θ, b), ascend in W, both from the same point."""
     n, m, shift = order.shape[0], V.shape[1], V.shape[1] - theta.shape[0]
     F, G = np.empty((batch, m)), np.empty((batch, m))
     mass, slope = np.zeros_like(scale), np.zeros_like(theta)

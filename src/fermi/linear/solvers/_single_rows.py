@@ -19,7 +19,7 @@ from fermi.linear.solvers._row_access import WINDOW, fetch_row, load_rows, row_d
 
 @inlined
 def fetch_cell(c: int, zone: Ints, inverse_root: Floats, V: Floats) -> None:
-    """Ask for what a step reads of a cell: with many groups it is far away."""
+    """Ask the processor for what a step reads of a cell: with many groups it is far away."""
     if c >= 0:
         prefetch(zone, c, 0)
         prefetch(inverse_root, c, 0)
@@ -33,7 +33,7 @@ def run_single_rows(
     order: Ints, eta: Floats, rate: Floats, lam: float,
     theta: Floats, b: Floats, V: Floats, scale: Floats, norms: Floats,
 ) -> None:  # fmt: skip
-    """One pass over `order`: descend in (θ, b), ascend in W, both from the same point."""
+    """Pass once over `order`, a row at a time: descend in (θ, b), ascend in W, both from the same point."""
     window = np.empty((WINDOW, theta.shape[1]))
     largest_l2 = l2.max()
     for step in range(order.shape[0]):

@@ -1,4 +1,4 @@
-"""What every solver returns and reports."""
+"""What every solver of a linear model returns and reports."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Watch = Callable[[Floats, tuple[Floats, ...], int], bool]
 
 
 def never(theta: Floats, duals: tuple[Floats, ...], done: int) -> bool:
-    """A `Watch`: called after each record with θ, W and the passes made, it says whether to stop there."""
+    """The `Watch` that never stops; one is called after each record with θ, W and the passes made."""
     return False
 
 
 class Solution(NamedTuple):
-    """The parameters θ, W of each term (Z × k × m), whether the tolerance was met, and the passes or iterations."""
+    """A solution: θ, W of each term (Z × k × m), whether the tolerance was met, and the passes or iterations."""
 
     theta: Floats
     duals: tuple[Floats, ...]

@@ -21,7 +21,7 @@ _LIMITS = (1e-6, 2e-3)  # of the gradient, in double and in single precision
 
 
 class _Evaluation:
-    """Φ + ½ l2 ‖weights‖² and its gradient at flattened parameters; `record` holds the last value's parts."""
+    """A function for scipy: Φ + ½ l2 ‖weights‖² and its gradient at flattened parameters; `record` keeps the parts."""
 
     def __init__(self, design: Design, objective: FairObjective, l2: float) -> None:
         self.design, self.objective, self.l2 = design, objective, l2

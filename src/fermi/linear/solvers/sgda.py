@@ -102,7 +102,7 @@ class _Run:
     watch: Watch
 
     def attempt(self, theta: Floats, duals: tuple[Floats, ...] | None, steps: Steps) -> Solution | None:
-        """All passes, or None if they diverge."""
+        """Make all passes, or return None if they diverge."""
         began = time.perf_counter()
         loop, state = self.loop, self.loop.start(theta, duals)
         limit = _EXPLODED * max(self.start, np.log(loop.design.n_classes))
@@ -127,7 +127,7 @@ class _Run:
         return Solution(*found, converged, done)
 
     def _one_pass(self, state: State, steps: Steps, drawn: int) -> tuple[Floats, tuple[Floats, ...]] | None:
-        """Take a pass, and what θ and W are after the drawn step if it is in this pass."""
+        """Make one pass; return θ and W after the drawn step if that is in this pass."""
         loop, order = self.loop, self._order()
         number = np.arange(state.taken + 1, state.taken + 1 + -(-loop.n // loop.batch))
         eta, eta_w = steps.eta(number), steps.eta_w(number)

@@ -50,7 +50,7 @@ _ROUNDS = 10  # of the power iteration for L
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """H and D: how far one step goes in each direction."""
+    """The step matrices H and D: how far one step goes in each direction."""
 
     diagonal: Floats
     J: Floats
@@ -61,32 +61,32 @@ class Steps:
 
     @classmethod
     def of(cls, diagonal: Floats, J: Floats, penalty: Floats, ascent: tuple[Floats, ...], radius: float) -> Steps:
-        """H = diagonal + penalty + JᵀJ, inverted by the Woodbury identity; D⁻¹ of each term."""
+        """Make the steps: H = diagonal + penalty + JᵀJ, inverted by the Woodbury identity; D⁻¹ of each term."""
         H = diagonal + penalty
         core: Floats = np.linalg.inv(np.eye(len(J)) + (J / H.ravel()) @ J.T).astype(np.float64)
         return cls(H, J, core, penalty, ascent, radius)
 
     def descend(self, theta: Floats, v: Floats) -> Floats:
-        """θ − H⁻¹ (v + ∇ penalty)."""
+        """The θ after a descent step, θ − H⁻¹ (v + ∇ penalty)."""
         x = (v + self.penalty * theta) / self.diagonal
         along = self.J.T @ (self.core @ (self.J @ x.ravel()))
         moved: Floats = theta - x + along.reshape(theta.shape) / self.diagonal
         return moved
 
     def ascend(self, duals: tuple[Floats, ...], u: tuple[Floats, ...]) -> tuple[Floats, ...]:
-        """W + D⁻¹ u, in the ball."""
+        """The W after an ascent step, W + D⁻¹ u, in the ball."""
         return projected(tuple(W + a * g for W, a, g in zip(duals, self.ascent, u, strict=True)), self.radius)
 
 
 def projected(duals: tuple[Floats, ...], radius: float) -> tuple[Floats, ...]:
-    """W of all terms together onto the Frobenius ball."""
+    """Project W of all terms together onto the Frobenius ball."""
     norm = np.sqrt(sum(float((W**2).sum()) for W in duals))
     return tuple(W * (radius / norm) for W in duals) if norm > radius else duals
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What stays the same through a run. `eta_theta` and `eta_w` are plain steps; None leaves them automatic."""
+    """The settings of a run, which stay the same: `eta_theta` and `eta_w` are plain steps, None if automatic."""
 
     batch: int
     period: int
@@ -97,7 +97,7 @@ class Plan:
     eta_w: float | None
 
     def steps(self, anchor: Anchor, size: float) -> Steps:
-        """The steps until the next full gradient."""
+        """The step matrices until the next full gradient."""
         if self.eta_theta is not None:
             diagonal, J = np.full_like(self.penalty, 1.0 / self.eta_theta), np.zeros((0, anchor.theta.size))
         else:
@@ -105,7 +105,7 @@ class Plan:
         return Steps.of(diagonal, J, self.penalty, self.ascent(anchor), self.radius)
 
     def ascent(self, anchor: Anchor) -> tuple[Floats, ...]:
-        """D⁻¹ of each term: D = 2λ p̂_ŷ/rate, or its largest entry where a ball would meet uneven steps at a slant."""
+        """The D⁻¹ of each term: D = 2λ p̂_ŷ/rate, or its largest entry, lest a ball meet uneven steps at a slant."""
         if self.eta_w is not None:
             return tuple(np.full((1, 1, 1), self.eta_w) for _ in anchor.tables)
         masses = [T.sum(axis=1, keepdims=True) for T in anchor.tables]
@@ -118,7 +118,7 @@ class Plan:
 
 
 def residual_slopes(anchor: Anchor) -> Floats:
-    """J: the slopes in θ of r = √(2λ) (P − p_s p_ŷ)/√(p_s p_ŷ), per cell and class, the divisor held fixed."""
+    """The slopes J in θ of r = √(2λ) (P − p_s p_ŷ)/√(p_s p_ŷ), per cell and class, the divisor held fixed."""
     rows = [np.zeros((0, anchor.theta.size))]
     for term, T, A in zip(anchor.objective.terms, anchor.tables, anchor.slopes, strict=bool(anchor.slopes)):
         prior = term.prior[:, :, None]
@@ -130,12 +130,12 @@ def residual_slopes(anchor: Anchor) -> Floats:
 
 
 def sample_size(design: Design, n: int) -> int:
-    """How many rows L is estimated from: more than the columns where that is cheap, since fewer would overstate it."""
+    """The number of rows that L is estimated from: more than columns where that is cheap, as fewer overstate it."""
     return min(n, max(512, min(2 * design.shape[0], 4096)))
 
 
 def largest_curvature(design: Design, objective: FairObjective, rng: np.random.Generator) -> float:
-    """L: a quarter of the largest eigenvalue of the design (half with three classes or more), from some rows."""
+    """The curvature L, from some rows: a quarter of the design's largest eigenvalue, or half beyond two classes."""
     n = len(objective.target)
     rows = rng.choice(n, sample_size(design, n), replace=False)
     few = replace(design, X=design.X[rows])
@@ -191,7 +191,7 @@ def _plan(
     design: Design, objective: FairObjective, rng: np.random.Generator, l2: float, batch: int | None,
     radius: float, eta_theta: float | None, eta_w: float | None,
 ) -> Plan:  # fmt: skip
-    """Batches of √n rows, and as many steps between two full gradients as take one pass."""
+    """Make a plan: batches of √n rows, and as many steps between two full gradients as take one pass."""
     n = len(objective.target)
     batch = min(batch or round(np.sqrt(n)), n)
     evaluations = 4 if objective.terms else 2
@@ -219,7 +219,7 @@ class Run:
         self.seen = 0 if plan.eta_theta is not None else _ROUNDS * sample_size(design, len(objective.target))
 
     def entry(self) -> Record:
-        """The best point's record, now."""
+        """The record of the best point, as of now."""
         return {"step": self.taken, "seconds": time.perf_counter() - self.began, **self.kept}
 
     def judge(self) -> None:
@@ -245,7 +245,7 @@ class Run:
             self.kept = found
 
     def advance(self, epochs: int, rng: np.random.Generator) -> bool:
-        """Take the steps up to the next full gradient, or say that the passes do not allow any."""
+        """Take the steps up to the next full gradient; return whether the passes allowed any."""
         n, plan = len(self.objective.target), self.plan
         cost = (4 if self.trained.terms else 2) * plan.batch
         allowed = (epochs - 1) * n - self.seen
@@ -271,7 +271,7 @@ class Run:
 
 
 def recursion(anchor: Anchor, plan: Plan, size: float, point: Point, count: int, rng: np.random.Generator) -> Point:
-    """Some steps from a point at the anchor's θ, by the recursion above."""
+    """Take some steps from a point at the anchor's θ, by the recursive gradients of SREDA."""
     steps = plan.steps(anchor, size)
     n, terms = len(anchor.objective.target), bool(anchor.objective.terms)
     theta, W = point.theta, point.duals if terms else ()

@@ -20,14 +20,14 @@ Choice = float | Literal["auto"] | Callable[[int], float]
 
 @dataclass(frozen=True)
 class Steps:
-    """η_θ in the units of the standardised design and η_w, as functions of an array of step numbers."""
+    """The step sizes η_θ, in the units of the standardised design, and η_w, as functions of step numbers."""
 
     eta: Sizes
     eta_w: Sizes
     automatic: bool = False
 
     def scaled(self, factor: float) -> Steps:
-        """All steps times a factor."""
+        """The step sizes, all times a factor."""
         eta, eta_w = self.eta, self.eta_w
         return Steps(lambda step: factor * eta(step), lambda step: factor * eta_w(step), self.automatic)
 
@@ -35,7 +35,7 @@ class Steps:
 def make_steps(
     eta_theta: Choice, eta_w: Choice, *, design: Design, objective: FairObjective, batch: int, total: int
 ) -> Steps:
-    """Steps from what a user gave for each: "auto", a number, or a function from the step's number to a number."""
+    """Make step sizes from what a user gave for each: "auto", a number, or a function of the step's number."""
     untuned = automatic(design, objective, batch, total)
     return Steps(
         sizes_of("eta_theta", eta_theta, untuned.eta),
@@ -45,7 +45,7 @@ def make_steps(
 
 
 def constant(eta: float, eta_w: float) -> Steps:
-    """The same sizes in every step."""
+    """Step sizes that are the same in every step."""
     return Steps(_of_number("eta_theta", eta), _of_number("eta_w", eta_w))
 
 
@@ -61,7 +61,7 @@ def untuned(design: Design, objective: FairObjective, batch: int) -> tuple[float
 
 
 def automatic(design: Design, objective: FairObjective, batch: int, total: int) -> Steps:
-    """Steps that work untuned: from λ = 0 to 20 at any batch size, and for most problems to 200.
+    """Step sizes that work untuned: from λ = 0 to 20 at any batch size, and for most problems to 200.
 
     They fall linearly to zero over `total` steps. At first W is a mean over all steps so far, the later ones counting
     more, and θ waits for it: with a large λ, a W far from its place would throw θ about.
@@ -88,7 +88,7 @@ def automatic(design: Design, objective: FairObjective, batch: int, total: int) 
 
 
 def linear(eta: float, eta_w: float, total: int, *, automatic: bool = False) -> Steps:
-    """Sizes that fall linearly from these at the first step to zero after the last of `total`."""
+    """Step sizes that fall linearly from the first step to zero after the last of `total`."""
 
     def left(step: Ints) -> Floats:
         return np.asarray(1.0 - (step - 1) / total)
@@ -97,7 +97,7 @@ def linear(eta: float, eta_w: float, total: int, *, automatic: bool = False) -> 
 
 
 def sizes_of(name: str, choice: Choice, untuned: Sizes) -> Sizes:
-    """Sizes from what a user gave; the untuned ones if that is "auto"."""
+    """The step sizes that a user gave; the untuned ones for "auto"."""
     if isinstance(choice, str):
         return untuned
     if callable(choice):

@@ -66,7 +66,7 @@ def _nearest_folder(path: Path) -> Path:
     """The nearest folder above `path` that exists; refused if no file can be written there."""
     near = next((parent for parent in path.absolute().parents if parent.exists()), Path("/"))
     if not near.is_dir():
-        raise DataError(f"{str(path)!r} cannot be made: {str(near)!r} is no folder.")
+        raise DataError(f"{str(path)!r} cannot be written: {str(near)!r} is no folder.")
     if not os.access(near, os.W_OK | os.X_OK):
         raise DataError(f"Nothing can be written into the folder {str(near)!r}.")
     return near

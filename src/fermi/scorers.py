@@ -80,9 +80,8 @@ class Scorer:
             More is better.
         """
         if sensitive_features is None:
-            raise bad_argument(
-                "sensitive_features", "did not reach the scorer", "sklearn.set_config(enable_metadata_routing=True)"
-            )
+            expected = "sklearn.set_config(enable_metadata_routing=True), with which scikit-learn passes them on"
+            raise bad_argument("sensitive_features", "did not reach the scorer", expected)
         predicted = estimator.predict(X)
         table = Contingency.from_predictions(
             estimator.predict_proba(X) if self.soft else predicted,

@@ -209,7 +209,7 @@ def _errors(shown: Tally, level: float) -> tuple[Estimate, float | None]:
 def _notes(shown: Tally, hidden: list[str], unknown: float, least: int) -> list[str]:
     notes = []
     if unknown:
-        notes.append(f"{unknown:,.0f} rows have no known group: they count in the error alone.")
+        notes.append(f"{unknown:,.0f} rows have no known group: they count in the overall error alone.")
     if hidden:
         notes.append(
             f"The figures of {len(hidden)} groups with fewer than {least} rows are withheld: {listed(hidden)}. Their "
@@ -228,7 +228,7 @@ def _notes(shown: Tally, hidden: list[str], unknown: float, least: int) -> list[
             if rows[z, s] == 0
         ]
         if empty:
-            notes.append(f"Without a row, and so without a rate there: {listed(empty)}.")
+            notes.append(f"Some groups have no row under a condition, and so no rate there: {listed(empty)}.")
     if shown.weighted:
         notes.append("Rows are weighted: intervals follow from the weights, and the p-value is not by permutation.")
     return notes

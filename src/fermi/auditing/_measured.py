@@ -78,7 +78,7 @@ def _nothing_to_compare(sums: Sums) -> str:
         return f"{_ONE_GROUP}: nothing to compare"
     if ((sums.table.sum(axis=1) > 0).sum(axis=1)[several] < 2).all():
         where = " under each condition" if len(several) > 1 else ""
-        return f"every prediction is the same{where}: how rare others are is not known"
+        return f"every prediction is the same{where}, which does not tell how rare other ones are"
     return ""
 
 

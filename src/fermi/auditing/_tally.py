@@ -116,7 +116,8 @@ def _read_weight(sample_weight: Any) -> Floats | None:
     """Read weights, and refuse those whose squares cannot be added, as intervals need."""
     weight = read_weight(sample_weight)
     if weight is not None and len(weight) and not (weight[weight > 0].min() > 1e-100 and weight.max() < 1e100):
-        raise bad_argument("sample_weight", "holds weights beyond 1e-100 to 1e100", "weights that can be squared")
+        found = "holds a weight below 1e-100 or above 1e100"
+        raise bad_argument("sample_weight", found, "zeros, or weights of a size that can be squared")
     return weight
 
 

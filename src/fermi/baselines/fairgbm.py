@@ -75,7 +75,7 @@ class FairGBM(Baseline):
         }
         given = read_params(self.booster_params, "lightgbm")  # of which it is a fork
         if taken := sorted(set(given) & set(ours)):
-            raise bad_argument("booster_params", f"holds {taken[0]!r}", "parameters that the method does not set")
+            raise bad_argument("booster_params", f"holds {taken[0]!r}", "none of the parameters that the method sets")
         # Its scikit-learn wrapper wants an older scikit-learn.
         data = library.Dataset(rows.X, rows.y, constraint_group=rows.s)
         self.model_ = library.train({"max_depth": 2, "num_threads": 1, **given, **ours}, data, rounds)

@@ -13,7 +13,7 @@ from fermi.formulas.ermi import nonzero
 
 
 class CurvatureBound:
-    """A diagonal D ⪰ ∇²Φ, m × n; for two classes its last row bounds the curvature in the one score of a row.
+    """A diagonal bound D ⪰ ∇²Φ, m × n; for two classes its last row bounds the curvature in the one score of a row.
 
     Move the logits along v, and write v̄_i = F_i · v_i. The second derivative of Φ has two parts.
 

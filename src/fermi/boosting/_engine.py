@@ -1,4 +1,4 @@
-"""The libraries, each behind one file."""
+"""The booster libraries, each behind one file."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Any
 
 
 def engine(booster: str) -> Any:
-    """The side of one library: `make_data`, `train`, `raw_scores`, and `canonical` names of its parameters."""
+    """The module for one library, with `make_data`, `train`, `raw_scores` and `canonical` names of its parameters."""
     return import_module(f"fermi.boosting._{booster}")

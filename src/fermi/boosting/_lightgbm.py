@@ -22,18 +22,18 @@ _QUIET = {"verbosity": -1, "feature_pre_filter": False}
 
 @functools.cache
 def _names() -> dict[str, str]:
-    """Every name of a parameter, and the one that LightGBM itself uses for it."""
+    """All names of every parameter, with the one that LightGBM itself uses for it."""
     table = lightgbm.basic._ConfigAliases._get_all_param_aliases()
     return {alias: name for name, aliases in table.items() for alias in (name, *aliases)}
 
 
 def canonical(name: str) -> str | None:
-    """The name that LightGBM uses for a parameter of this name, or None: it would ignore it in silence."""
+    """The name that LightGBM itself uses for a parameter, or None for one that it would ignore in silence."""
     return _names().get(name)
 
 
 def make_data(problem: Problem, fair: BoostingObjective, params: dict[str, Any], reference: Any = None) -> Any:
-    """The rows, binned as those of `reference` if there is one, from whose base rates the scores start."""
+    """Make LightGBM's data set of rows, binned as `reference` if given, with scores that start at the base rates."""
     first = np.tile(fair.start, (len(problem.target), 1))
     return lightgbm.Dataset(
         problem.X,
@@ -45,7 +45,7 @@ def make_data(problem: Problem, fair: BoostingObjective, params: dict[str, Any],
 
 
 def train(data: Any, judges: Any, run: Run, params: dict[str, Any]) -> tuple[Any, int]:
-    """The booster, and how many rounds of it count."""
+    """Train a LightGBM booster, and say how many rounds of it count."""
     m = len(run.fair.classes)
     factor = lightgbm_factor(m)
 
@@ -74,7 +74,7 @@ def train(data: Any, judges: Any, run: Run, params: dict[str, Any]) -> tuple[Any
 
 
 def _finished(booster: Any, start: Floats, rounds: int) -> Any:
-    """The booster without its data, with the base rate in its first trees and its link in the text of the model.
+    """A trained booster without its data, with the base rate in its first trees and its link in the model's text.
 
     LightGBM does the first itself when it boosts from an average, and writes the second for its own objectives.
     """
@@ -90,5 +90,5 @@ def _finished(booster: Any, start: Floats, rounds: int) -> Any:
 
 
 def raw_scores(booster: Any, X: Any) -> Floats:
-    """(n,) of the second of two classes, else (n, m)."""
+    """The raw scores of rows: (n,) of the second of two classes, else (n, m)."""
     return np.asarray(booster.predict(X, raw_score=True), dtype=np.float64)

@@ -12,7 +12,7 @@ from fermi.compiled.jit import compiled_reordered
 
 @compiled_reordered
 def own_score(scores: Floats, target: Ints, weight: Floats) -> float:
-    """Σ_i w_i · the score of row i's own class."""
+    """The weighted sum of the scores of the rows' own classes."""
     total = 0.0
     for i in range(target.shape[0]):
         total += weight[i] * scores[target[i], i]
@@ -21,7 +21,7 @@ def own_score(scores: Floats, target: Ints, weight: Floats) -> float:
 
 @compiled_reordered
 def add_laws(F: Floats, cells: Ints, share: Floats, tables: Floats) -> None:
-    """tables[i % 4, cell_i, j] += share_i · F_ji: a sum in one place would wait for itself on a busy cell."""
+    """Add up laws: tables[i % 4, cell_i, j] += share_i · F_ji, in four places, as one would wait for itself."""
     m, n = F.shape
     for j in range(m):
         for i in range(n):
@@ -42,7 +42,7 @@ def loss_derivatives(F: Floats, target: Ints, weight: Floats, factor: float, gra
 
 @compiled_reordered
 def charge_rows(F: Floats, cells: Ints, costs: Floats, charge: Floats) -> None:
-    """charge_i = F_i · C with C = costs[:, cell_i]."""
+    """What the adversary charges each row: charge_i = F_i · C with C = costs[:, cell_i]."""
     charge[:] = 0.0
     for j in range(F.shape[0]):
         for i in range(F.shape[1]):
@@ -51,7 +51,7 @@ def charge_rows(F: Floats, cells: Ints, costs: Floats, charge: Floats) -> None:
 
 @compiled_reordered
 def add_tilt(F: Floats, cells: Ints, share: Floats, costs: Floats, charge: Floats, gradient: Floats) -> None:
-    """gradient_ji += share_i F_ji (C_j − charge_i) with C = costs[:, cell_i]: `formulas.ermi.tilt`."""
+    """Add a term's gradient: share_i F_ji (C_j − charge_i) with C = costs[:, cell_i], as `formulas.ermi.tilt`."""
     m, n = F.shape
     first = m - gradient.shape[0]
     for j in range(first, m):
@@ -63,7 +63,7 @@ def add_tilt(F: Floats, cells: Ints, share: Floats, costs: Floats, charge: Float
 def add_stiffness(
     F: Floats, cells: Ints, share: Floats, costs: Floats, charge: Floats, stiffness: Floats, h: Floats
 ) -> None:
-    """h_ji += share_i ((C_j − charge_i)₊ + B_j F_ji) with C = costs[:, cell_i] and B = stiffness[:, cell_i]."""
+    """Add to bounds: h_ji += share_i ((C_j − charge_i)₊ + B_j F_ji), C = costs[:, cell_i], B = stiffness[:, cell_i]."""
     for j in range(F.shape[0]):
         for i in range(F.shape[1]):
             above = costs[j, cells[i]] - charge[i]

@@ -35,19 +35,19 @@ class Run:
         self._began = time.perf_counter()
 
     def derivatives(self, scores: Any, factor: float) -> tuple[Floats, Floats]:
-        """Gradient and Hessian for the next round."""
+        """Gradient and Hessian of the objective for the next round."""
         value, gradient, hessian = self.fair.derivatives(scores, factor)
         self._record(value)
         return gradient, hessian
 
     def judge(self, scores: Any) -> float:
-        """Φ of the rows held out, after a round."""
+        """The objective Φ of the rows held out, after a round."""
         assert self._judge is not None
         self._judged.append(self._judge.evaluate(scores).objective)
         return self._judged[-1]
 
     def last(self, scores: Any, made: int) -> float:
-        """Φ after the last of the rounds that were made: a library stops by itself when no split is left."""
+        """The objective Φ after the last round that was made: a library stops by itself when no split is left."""
         value = self.fair.evaluate(scores)
         self._record(value)
         del self.history[made + 1 :]

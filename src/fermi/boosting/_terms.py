@@ -31,7 +31,7 @@ class Charges(NamedTuple):
 
 
 class TermRows:
-    """A term, and room for what each round computes: fresh memory would cost more than what is computed in it."""
+    """An ERMI term with room for what each round computes: fresh memory would cost more than the computation."""
 
     def __init__(self, term: Term, n_classes: int, scale: float) -> None:
         self.term = term
@@ -41,14 +41,14 @@ class TermRows:
         self._per_row = np.empty(len(term.cells))
 
     def laws(self, F: Floats) -> Floats:
-        """The law of (S, Ŷ) given each z."""
+        """The law of (S, Ŷ) given each z, for some predictions."""
         self._tables[:] = 0.0
         _loops.add_laws(F, self.cells, self.term.share, self._tables)
         table = self._tables.sum(axis=0)[1:]
         return self.term.conditional(table.reshape(*self.term.rows.shape, -1))
 
     def charges(self, F: Floats, laws: Floats) -> Charges:
-        """What W*, which is optimal for `laws`, charges every row."""
+        """What the adversary W*, which is optimal for `laws`, charges every row."""
         W = self.term.optimal_dual(laws)
         C = self.term.costs(W)
         costs = np.zeros((C.shape[1], 1 + len(C)))
@@ -57,5 +57,5 @@ class TermRows:
         return Charges(laws, W, costs, self._per_row)
 
     def add_gradient(self, F: Floats, found: Charges, gradient: Floats) -> None:
-        """Add share · tilt(F, C)."""
+        """Add the gradient of the term, share · tilt(F, C)."""
         _loops.add_tilt(F, self.cells, self.share, found.costs, found.per_row, gradient)

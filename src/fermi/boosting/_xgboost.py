@@ -17,12 +17,12 @@ xgboost = require("xgboost", extra="boosting")
 
 
 def canonical(name: str) -> str | None:
-    """The name itself: XGBoost warns of those that it does not know."""
+    """The name of a parameter as it is: XGBoost warns of those that it does not know."""
     return name
 
 
 def make_data(problem: Problem, fair: BoostingObjective, params: dict[str, Any], reference: Any = None) -> Any:
-    """The rows, binned as those of `reference` if there is one."""
+    """Make XGBoost's data set of rows, binned as `reference` if given."""
     if params.get("tree_method") in ("exact", "approx"):  # they make bins of their own, or none
         return xgboost.DMatrix(_dense(problem.X), problem.target, enable_categorical=True)
     options = {"ref": reference, "enable_categorical": True}
@@ -32,7 +32,7 @@ def make_data(problem: Problem, fair: BoostingObjective, params: dict[str, Any],
 
 
 def train(data: Any, judges: Any, run: Run, params: dict[str, Any]) -> tuple[Any, int]:
-    """The booster, and how many rounds it has."""
+    """Train an XGBoost booster, and say how many rounds it has."""
     m, start = len(run.fair.classes), run.fair.start
     factor = xgboost_factor(m)
     own = {"objective": "binary:logistic", "base_score": float(expit(start[0]))}
@@ -55,11 +55,11 @@ def train(data: Any, judges: Any, run: Run, params: dict[str, Any]) -> tuple[Any
 
 
 def raw_scores(booster: Any, X: Any) -> Floats:
-    """(n,) of the second of two classes, else (n, m)."""
+    """The raw scores of rows: (n,) of the second of two classes, else (n, m)."""
     rows = xgboost.DMatrix(_dense(X), enable_categorical=True)
     return np.asarray(booster.predict(rows, output_margin=True), dtype=np.float64)
 
 
 def _dense(X: Any) -> Any:
-    """XGBoost takes the zeros that a sparse matrix leaves out for missing values."""
+    """Make a sparse matrix dense: XGBoost would take the zeros that it leaves out for missing values."""
     return X.astype(np.float32).toarray() if hasattr(X, "toarray") else X

@@ -25,7 +25,7 @@ _FLAT = 1e-16  # the smallest Hessian, as in XGBoost
 
 
 class Derivatives(NamedTuple):
-    """Φ at some scores, and what a booster needs of it, in the layout of the scores."""
+    """The objective Φ at some scores, with its gradient and Hessian in the layout of the scores."""
 
     value: Value
     gradient: Floats
@@ -61,7 +61,7 @@ class BoostingObjective:
 
     @property
     def start(self) -> Floats:
-        """Scores of a model that knows the base rates alone, to begin with: (1,) for two classes, else (m,).
+        """The scores to begin with, of a model that knows the base rates alone: (1,) for two classes, else (m,).
 
         Constant predictions have no ERMI, so that no other constant is better.
         """
@@ -180,7 +180,7 @@ class BoostingObjective:
         return Derivatives(value, *((gradient[0], hessian[0]) if m == 2 else (gradient.T, hessian.T)))
 
     def _predict(self, scores: Any) -> tuple[Floats, float]:
-        """F = softmax, m × n, and the mean cross-entropy; class by class, since numpy's exp is fast on long rows."""
+        """The probabilities F = softmax, m × n, and the mean cross-entropy, by class, since long rows are fast."""
         z, weight = self._room, self._fair.weight
         if len(z) == 2:
             z[0], z[1] = 0.0, self._checked(scores)
@@ -212,7 +212,7 @@ class BoostingObjective:
         return scores
 
     def _checked(self, scores: Any) -> Floats:
-        """The scores, if there is one for each row, or one for each row and class."""
+        """Refuse scores that are not one for each row, or one for each row and class."""
         found, n, m = np.asarray(scores, dtype=np.float64), len(self.target), len(self.classes)
         expected = (n,) if m == 2 else (n, m)
         if found.shape != expected:
@@ -224,12 +224,12 @@ class BoostingObjective:
 
 
 def lightgbm_factor(n_classes: int) -> float:
-    """LightGBM's Hessian of the log-loss over w F (1 − F)."""
+    """The factor of LightGBM's Hessian of the log-loss over w F (1 − F)."""
     return 1.0 if n_classes == 2 else n_classes / (n_classes - 1)
 
 
 def xgboost_factor(n_classes: int) -> float:
-    """XGBoost's Hessian of the log-loss over w F (1 − F)."""
+    """The factor of XGBoost's Hessian of the log-loss over w F (1 − F)."""
     return 1.0 if n_classes == 2 else 2.0
 
 

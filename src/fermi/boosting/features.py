@@ -29,7 +29,7 @@ class Kind(NamedTuple):
 
 
 def read_table(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
-    """X as a pandas DataFrame, a float array or a CSR matrix, and y as an array.
+    """Read X as a pandas DataFrame, a float array or a CSR matrix, and y as an array.
 
     A table's words become the categories of the training rows; others, at prediction, are missing. New rows may be a
     table where those of the fit were an array and the other way round, as long as that can mean one thing only.
@@ -74,7 +74,7 @@ def _read_frame(estimator: Any, X: Any, frame: pd.DataFrame, y: Any, *, reset: b
 
 
 def _pandas(frame: Any) -> pd.DataFrame:
-    """The table as pandas has it, without the package that polars would need for that."""
+    """Turn a table into pandas without the package that polars would need for that."""
     if frame.implementation.is_pandas():
         native: pd.DataFrame = frame.to_native()
         return native
@@ -86,7 +86,7 @@ def _pandas(frame: Any) -> pd.DataFrame:
 
 
 def safe_names(names: list[str]) -> list[str]:
-    """The names without what a library refuses, and still different from each other."""
+    """Names of columns without what a library refuses, still different from each other."""
     found: list[str] = []
     for name in names:
         safe = _UNSAFE.sub("_", name)
@@ -122,7 +122,7 @@ def _all(values: list[Any], kind: type) -> bool:
 
 
 def _column(values: pd.Series[Any], categories: pd.CategoricalDtype | None) -> pd.Series[Any]:
-    """One column of the kind that the training rows had."""
+    """Read one column of new rows as the kind that the training rows had."""
     if categories is None:
         return _numbers(values)
     if values.dtype == categories:
@@ -135,7 +135,7 @@ def _column(values: pd.Series[Any], categories: pd.CategoricalDtype | None) -> p
 
 
 def _numbers(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Numbers as they are, or as floats where they came as objects or pandas has a kind of its own for them."""
+    """Numbers as they are, or as floats where they came as objects or pandas has its own kind for them."""
     plain = types.is_numeric_dtype(values.dtype) and not types.is_extension_array_dtype(values.dtype)
     if not plain:
         entries = values.astype(object)

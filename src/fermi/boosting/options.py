@@ -35,7 +35,7 @@ _NO_BOOSTING = {"boosting": ("dart", "rf", "random_forest"), "booster": ("dart",
 
 @dataclass(frozen=True)
 class BoostingSettings(Common):
-    """The options, checked."""
+    """The options of `FermiBoostingClassifier`, checked."""
 
     booster: str
     n_estimators: int
@@ -63,7 +63,7 @@ class BoostingSettings(Common):
 
 
 def read_params(given: Any, booster: str) -> dict[str, Any]:
-    """The user's parameters for the library, without those that would contradict ours or mean nothing."""
+    """Read the user's parameters for the library; those that would contradict ours or mean nothing are refused."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

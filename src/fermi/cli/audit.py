@@ -125,7 +125,7 @@ def _predictions(
     try:
         matrix = np.column_stack([pd.to_numeric(frame[name]).to_numpy(dtype=np.float64) for name in columns])
     except (TypeError, ValueError):
-        raise FermiError(f"The columns {listed(columns)} hold other things than probabilities.") from None
+        raise FermiError(f"The columns {listed(columns)} hold values that are not probabilities.") from None
     order = _classes_of(columns, classes)
     if len(columns) == 1 and len(classes) == 2:
         matrix, order = np.hstack([1.0 - matrix, matrix]), [_other(order[0], classes), order[0]]

@@ -33,8 +33,8 @@ def run(folder: str, file: str, *, output: str | None, as_json: bool) -> None:
         return
     if unseen:
         counts = ", ".join(f"{count:,} of {name!r}" for name, count in unseen.items())
-        note = f"Note: Values that training never saw, or missing, count as none, or as the mean: {counts}."
-        print(note, file=sys.stderr)
+        kinds = "Values of a kind that training never saw (a new category, a missing number)"
+        print(f"Note: {kinds} count as none, or as the mean: {counts}.", file=sys.stderr)
     if output is None:
         result.to_csv(sys.stdout, index=False)
     else:

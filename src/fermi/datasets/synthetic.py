@@ -236,7 +236,7 @@ def _names(column: str, given: int | Sequence[str]) -> list[str]:
     else:
         names = list(given)
     if not names or len(set(names)) != len(names):
-        raise bad_argument("groups", f"gives {column!r} the values {names}", "at least one, none of them twice")
+        raise bad_argument("groups", f"gives {column!r} the values {names}", "at least one value, none of them twice")
     return names
 
 

@@ -34,12 +34,12 @@ def _warn(text: str, category: type[Warning], level: int = 4) -> None:
 
 
 def plain_model() -> None:
-    """There is no fairness term."""
+    """Warn that a model has no fairness term."""
     _warn("No `sensitive_features`: this trains a plain model, without its fairness term.", UnfairTrainingWarning)
 
 
 def small_groups(problem: Problem) -> None:
-    """Some groups consist of one row."""
+    """Warn that some groups consist of one row."""
     for labels, codes in problem.attributes:
         counts = np.bincount(codes[codes >= 0], minlength=len(labels))
         single = [labels[s] for s in np.flatnonzero(counts == 1)]
@@ -52,7 +52,7 @@ def small_groups(problem: Problem) -> None:
 
 
 def convergence(fit: Stopped, solver: str, tol: float) -> None:
-    """The solver has stopped short."""
+    """Warn that the solver has stopped short."""
     last = fit.history[-1]
     if solver == "lbfgs" and not fit.converged and tol > 0:
         _warn(
@@ -67,7 +67,7 @@ def convergence(fit: Stopped, solver: str, tol: float) -> None:
 
 
 def net_convergence(last: Record, epochs: int, n_classes: int) -> None:
-    """The network has learned nothing, or W has not found its place."""
+    """Warn that a network has learned nothing, or that W has not found its place."""
     if last["loss"] > np.log(n_classes):
         _warn(
             f"After {epochs} passes the loss is {last['loss']:.3g}, above {np.log(n_classes):.3g} of equal "
@@ -99,7 +99,7 @@ def _falling(fit: Stopped, solver: str) -> bool:
 
 
 def constant_predictions(predict: Callable[[Any], Any], problem: Problem, lam: float, classes: list[Any]) -> None:
-    """The fairness term has made all predictions the same."""
+    """Warn that the fairness term has made all predictions the same."""
     if problem.attributes and lam > 0:
         predicted = np.unique(predict(take_rows(problem.X, slice(_SAMPLE))))
         if len(predicted) == 1:  # seldom: then look at all rows

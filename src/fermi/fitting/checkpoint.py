@@ -27,16 +27,16 @@ class MarkedFile:
         self.path, self.mark = path, mark
 
     def remove(self) -> None:
-        """The fit is done."""
+        """Remove the file when the fit is done."""
         self.path.unlink(missing_ok=True)
 
     def _write(self, dump: Callable[[IO[bytes]], object]) -> None:
-        """Write the file; it appears whole or not at all."""
+        """Write the file, which appears whole or not at all."""
         with whole_file(self.path) as partial, partial.open("wb") as file:
             dump(file)
 
     def _read(self, parse: Callable[[Path], tuple[str, T]]) -> T | None:
-        """What the file holds next to its mark, if there is a file."""
+        """Read what the file holds next to its mark, if there is a file."""
         if not self.path.exists():
             return None
         try:
@@ -52,7 +52,7 @@ class MarkedFile:
 
 
 class Saved(NamedTuple):
-    """θ and W after some passes, and the state of the random numbers there."""
+    """A saved state of a fit: θ and W after some passes, and the state of the random numbers there."""
 
     theta: Floats
     duals: tuple[Floats, ...]
@@ -61,19 +61,19 @@ class Saved(NamedTuple):
 
 
 class Checkpoint(MarkedFile):
-    """The state of a linear model in training."""
+    """The file that keeps the state of a linear model in training."""
 
     damage = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
 
     def save(self, theta: Floats, duals: tuple[Floats, ...], passes: int, rng: np.random.Generator) -> None:
-        """Write the state."""
+        """Write the state of a fit."""
         note = {"mark": self.mark, "passes": passes, "random": rng.bit_generator.state}
         arrays: dict[str, Any] = {f"dual{t}": W for t, W in enumerate(duals)}
         arrays |= {"theta": theta, "note": np.array(json.dumps(note, default=plain))}
         self._write(lambda file: np.savez(file, **arrays))
 
     def load(self) -> Saved | None:
-        """The state, if there is one."""
+        """Read the state of a fit, if there is one."""
         return self._read(_parsed)
 
 
@@ -94,5 +94,5 @@ def fingerprint(*parts: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """An array as JSON has it."""
+    """Turn an array into lists, as JSON has them."""
     return value.tolist()

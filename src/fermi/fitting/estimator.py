@@ -1,4 +1,4 @@
-"""What the estimators share: how `fit` goes, whatever it is that trains."""
+"""The one `fit` of all estimators, whatever it is that trains."""
 
 from __future__ import annotations
 
@@ -137,18 +137,18 @@ class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], me
 
     @abstractmethod
     def _settings(self) -> SettingsT:
-        """The options, checked."""
+        """The options of `FermiNet`, checked."""
 
     def _features(self, X: Any, y: Any, settings: SettingsT, *, reset: bool) -> tuple[Any, Any]:
-        """X and y as arrays."""
+        """Read X and y as arrays."""
         return read_features(self, X, y, reset=reset)
 
     @abstractmethod
     def _trainer(self, problem: Problem, settings: SettingsT) -> Trainer[FitT]:
-        """What trains this problem at any λ."""
+        """Make what trains a problem at any λ."""
 
     def _judges(self, held_out: Problem | None, settings: SettingsT) -> Problem | None:
-        """The rows that say when to stop. The fits of the search for λ do not stop early, so the last does not."""
+        """The rows that say when to stop; none where λ is searched, whose fits do not stop early either."""
         return held_out if settings.max_violation is None else None
 
     def _searcher(self, settings: SettingsT, held_out: Problem | None) -> Callable[[Problem], Trainer[FitT]]:
@@ -156,20 +156,20 @@ class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], me
         return lambda problem: self._trainer(problem, settings)
 
     def _last_fit(self, problem: Problem, classes: NDArray[Any], settings: SettingsT) -> FitT | None:
-        """Where a warm start begins."""
+        """The last fit, where a warm start begins, or None."""
         return None
 
     def _keep(self, fit: FitT, problem: Problem, classes: NDArray[Any]) -> None:
-        """Set what was learned."""
+        """Set the attributes that a fit has learned."""
         self.classes_, self.groups_, self.history_ = classes, problem.groups, fit.history
 
     def _after(self, fit: FitT, problem: Problem, settings: SettingsT) -> None:
-        """What else is to be done or said of a fit."""
+        """Do or say what else is due after a fit."""
 
     def _read(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, settings: SettingsT
     ) -> tuple[Problem, NDArray[Any]]:
-        """The training rows, coded, and their classes."""
+        """Read the training rows as codes, and their classes."""
         matrix, labels = self._features(X, y, settings, reset=True)
         target, classes = read_target(labels)
         source = Source(X, y, sensitive_features, sample_weight)
@@ -182,7 +182,7 @@ class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], me
     def _read_held_out(
         self, eval_set: Any, training: Any, problem: Problem, classes: NDArray[Any], settings: SettingsT
     ) -> Problem:
-        """The rows of `eval_set`, coded."""
+        """Read the rows of `eval_set` as codes."""
         if not isinstance(eval_set, tuple | list) or len(eval_set) != 3:
             raise bad_argument("eval_set", "is no triple", "(X, y, sensitive_features)")
         X, y, sensitive_features = eval_set

@@ -46,7 +46,7 @@ def choose_lam(
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[float, list[dict[str, float]]]:
-    """λ and the path of the search, if there was one."""
+    """Choose λ, and return it with the path of the search, if there was one."""
     bound = settings.max_violation
     if bound is None:
         return settings.lam, []
@@ -82,7 +82,7 @@ def _parts(
     held_out: Problem | None,
     rng: np.random.Generator,
 ) -> list[tuple[Trainer[FitT], Problem]]:
-    """What trains on some rows, and the rows to judge it on."""
+    """The parts of the search: what trains on some rows, and the rows to judge it on."""
     if held_out is not None:
         return [(trainer_for(problem), held_out)]
     fold = folds(problem.strata(), _FOLDS, rng)
@@ -96,7 +96,7 @@ def _parts(
 
 
 class _Path(Generic[FitT]):
-    """Fits along λ, each started from that of the nearest λ before it."""
+    """The fits of the search along λ, each started from that of the nearest λ before it."""
 
     def __init__(self, parts: list[tuple[Trainer[FitT], Problem]], rng: np.random.Generator) -> None:
         self.parts, self.rng = parts, rng
@@ -104,7 +104,7 @@ class _Path(Generic[FitT]):
         self.rows = join([judged for _, judged in parts])
 
     def fits_at(self, lam: float) -> list[FitT]:
-        """The fit of every part."""
+        """The fit of every part at one λ."""
         if lam not in self.fits:
             near = min(self.fits, key=lambda other: abs(math.log((other + 1e-9) / (lam + 1e-9))), default=None)
             starts: Sequence[FitT | None] = [None] * len(self.parts) if near is None else self.fits[near]
@@ -114,13 +114,13 @@ class _Path(Generic[FitT]):
         return self.fits[lam]
 
     def violation_at(self, lam: float) -> Violation:
-        """Of the predictions for the held-out rows of all parts together."""
+        """The violation at one λ, of the predictions for the held-out rows of all parts together."""
         predicted = [fit.predict(judged.X) for fit, (_, judged) in zip(self.fits_at(lam), self.parts, strict=True)]
         return violation(self.rows, np.concatenate(predicted))
 
 
 def join(problems: list[Problem]) -> Problem:
-    """The rows of several parts of one problem, without their features."""
+    """Join the rows of several parts of one problem, without their features."""
     first = problems[0]
     attributes = (
         a._replace(codes=np.concatenate([p.attributes[t].codes for p in problems]))
@@ -144,14 +144,14 @@ class Violation(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """One λ that was tried."""
+    """One λ that was tried, and its violation."""
 
     lam: float
     violation: Violation
 
 
 class Choice(NamedTuple):
-    """The trial chosen, whether it is within the bound, and all trials in the order made."""
+    """The choice of λ: the trial chosen, whether it is within the bound, and all trials in the order made."""
 
     trial: Trial
     reached: bool
@@ -159,7 +159,7 @@ class Choice(NamedTuple):
 
 
 def smallest(measure: Callable[[float], Violation], bound: float, first: float) -> Choice:
-    """Try λ = 0, `first` and its doublings; stop at the first within the bound, and refine between it and the last."""
+    """Search the smallest λ within a bound: try 0, `first` and its doublings, then refine between the last two."""
     trials: list[Trial] = []
 
     def tried(lam: float) -> Trial:
@@ -223,7 +223,7 @@ def _lowest_between(tried: Callable[[float], Trial], low: float, high: float, bo
 
 
 def _refined(tried: Callable[[float], Trial], outside: Trial, inside: Trial, bound: float) -> Trial:
-    """Halve the gap between the last λ outside the bound and the first within, on a logarithmic scale."""
+    """Refine a search: halve the gap between the last λ outside the bound and the first within, on a log scale."""
     low = outside.lam or inside.lam / _GROWTH
     while inside.lam / low > FINE:
         middle = tried(math.sqrt(low * inside.lam))

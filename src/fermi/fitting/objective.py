@@ -1,4 +1,4 @@
-"""The objective once: Φ(θ) = loss + λ Σ ERMI, as a function of the logits, with its exact gradient.
+"""The fair objective, written once: Φ(θ) = loss + λ Σ ERMI, as a function of the logits, with its exact gradient.
 
 Everything that trains minimises this: the solvers step along its gradients or their unbiased estimates, and the
 diagnostics evaluate it. A term is one ERMI of the notion: one for the joint groups of all sensitive columns, or one
@@ -70,19 +70,19 @@ class Term:
         return laws
 
     def ermi(self, laws: Floats) -> float:
-        """E_z of D_R."""
+        """The ERMI of laws by condition: E_z of D_R."""
         return float(sum(p * formula.ermi(P) for p, P in zip(self.p_z, laws, strict=True)))
 
     def optimal_dual(self, laws: Floats) -> Floats:
-        """W*(θ), Z × k × m."""
+        """The optimal adversary W*(θ), Z × k × m."""
         return np.stack([formula.optimal_dual(P) for P in laws])
 
     def dual_value(self, W: Floats, laws: Floats) -> float:
-        """Ψ(θ, W) = E_z of the variational form, at most `ermi`."""
+        """The variational form Ψ(θ, W), E_z over conditions, at most `ermi`."""
         return float(sum(p * formula.dual_value(w, P) for p, w, P in zip(self.p_z, W, laws, strict=True)))
 
     def costs(self, W: Floats) -> Floats:
-        """C of every cell: (Z·k) × m."""
+        """What the adversary charges in every cell: C, (Z·k) × m."""
         return np.concatenate([formula.class_costs(w, p) for w, p in zip(W, self.prior, strict=True)])
 
     def add_gradient(self, F: Floats, W: Floats, lam: float, gradient: Floats) -> None:
@@ -91,7 +91,7 @@ class Term:
 
 
 class Value(NamedTuple):
-    """The objective and its parts, without the penalty on the weights."""
+    """The value of the objective and its parts, without the penalty on the weights."""
 
     loss: float
     ermi: float
@@ -100,7 +100,7 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FairObjective:
-    """Mean cross-entropy + λ Σ_t ERMI_t, of logits.
+    """The fair objective as a function of logits: mean cross-entropy + λ Σ_t ERMI_t.
 
     Attributes
     ----------
@@ -120,18 +120,18 @@ class FairObjective:
     lam: float
 
     def evaluate(self, logits: Floats) -> Value:
-        """Φ and its parts."""
+        """The objective Φ and its parts at some logits."""
         F, loss = self._predict(logits)
         violation = sum(term.ermi(term.laws(F)) for term in self.terms)
         return Value(loss, violation, loss + self.lam * violation)
 
     def value_and_gradient(self, logits: Floats) -> tuple[Value, Floats]:
-        """Φ and ∇Φ in the logits: by Danskin the gradient at the optimal W, held fixed."""
+        """The objective Φ and ∇Φ in the logits: by Danskin the gradient at the optimal W, held fixed."""
         value, gradient, _ = self.with_dual_gap(logits, ())
         return value, gradient
 
     def with_dual_gap(self, logits: Floats, duals: tuple[Floats, ...]) -> tuple[Value, Floats, float]:
-        """Φ, ∇Φ in the logits, and Φ − F(θ, W) for given W of each term, or of none."""
+        """The objective Φ, ∇Φ in the logits, and Φ − F(θ, W) for given W of each term, or of none."""
         F, loss = self._predict(logits)
         violation = attained = 0.0
         gradient = self._loss_gradient(F)
@@ -144,7 +144,7 @@ class FairObjective:
         return Value(loss, violation, loss + self.lam * violation), gradient, self.lam * (violation - attained)
 
     def saddle_gradient(self, logits: Floats, duals: tuple[Floats, ...]) -> Floats:
-        """∇ of F(θ, W) in the logits, for given W of each term; row i is what row i alone contributes."""
+        """The gradient of F(θ, W) in the logits, for given W of each term; row i is what row i alone contributes."""
         F, _ = self._predict(logits)
         gradient = self._loss_gradient(F)
         for term, W in zip(self.terms, duals, strict=True):
@@ -152,16 +152,16 @@ class FairObjective:
         return gradient
 
     def optimal_duals(self, logits: Floats) -> tuple[Floats, ...]:
-        """W*(θ) of each term."""
+        """The optimal adversary W*(θ) of each term."""
         F, _ = self._predict(logits)
         return tuple(term.optimal_dual(term.laws(F)) for term in self.terms)
 
     def predictions(self, logits: Floats) -> Floats:
-        """F = softmax."""
+        """The probabilities F = softmax of logits."""
         return self._predict(logits)[0]
 
     def _predict(self, logits: Floats) -> tuple[Floats, float]:
-        """F = softmax and the mean cross-entropy."""
+        """The probabilities F = softmax of logits, and the mean cross-entropy."""
         F = np.array(logits, dtype=np.float64, order="C")
         return F, float(kernels.softmax_rows(F, self.target, self.weight))
 

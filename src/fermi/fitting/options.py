@@ -23,7 +23,7 @@ class Common:
 
     @staticmethod
     def of(estimator: Any) -> dict[str, Any]:
-        """Their values, by name."""
+        """Read the options that every estimator has from an estimator, and check them."""
         bound = estimator.max_violation
         if bound is not None:
             bound = number("max_violation", bound, "a number from 0 to 1, or None", low=0.0, high=1.0)

@@ -20,7 +20,7 @@ def w_rate(lam: float, batch: int) -> float:
 
 
 def waiting_rate(steps: float) -> float:
-    """The rate with which θ waits for so many steps."""
+    """The rate of W for which θ waits so many steps."""
     return min(RECENT / steps, 0.2)
 
 

@@ -27,7 +27,7 @@ class Attribute(NamedTuple):
 
     @classmethod
     def of(cls, columns: dict[str | None, Column], attributes: str, *, known: bool = True) -> tuple[Attribute, ...]:
-        """One for the combinations of all columns, or one per column; some group must be `known` in each."""
+        """Read one attribute for the combinations of all columns, or one per column; each needs some `known` group."""
         if not columns:
             return ()
         if attributes == "intersection" or len(columns) == 1:
@@ -46,7 +46,7 @@ class Attribute(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows, their classes, conditions and groups as codes, and their weights.
+    """A problem to train on: rows, their classes, conditions and groups as codes, and their weights.
 
     Attributes
     ----------
@@ -79,25 +79,25 @@ class Problem:
 
     @property
     def n_conditions(self) -> int:
-        """How many values 𝒵 has."""
+        """The number of conditions, the values of 𝒵."""
         return len(self.condition_names)
 
     @property
     def n_classes(self) -> int:
-        """How many classes, in these rows or not."""
+        """The number of classes, whether these rows show them or not."""
         return len(self.class_weight)
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups of all terms, one after the other."""
+        """The labels of the groups of all terms, one after the other."""
         return tuple(label for attribute in self.attributes for label in attribute.labels)
 
     def joined_duals(self, duals: Sequence[Floats]) -> Floats:
-        """W of all terms side by side: conditions × groups of all terms × classes."""
+        """Join the W of all terms: conditions × groups of all terms × classes."""
         return np.concatenate([np.zeros((self.n_conditions, 0, self.n_classes)), *duals], axis=1)
 
     def split_duals(self, joined: Floats) -> tuple[Floats, ...]:
-        """W of each term, from `joined_duals`."""
+        """Split W into that of each term, undoing `joined_duals`."""
         sizes = [len(attribute.labels) for attribute in self.attributes]
         return tuple(np.split(joined, np.cumsum(sizes)[:-1], axis=1)) if sizes else ()
 
@@ -109,7 +109,7 @@ class Problem:
         return weight
 
     def objective(self, lam: float) -> FairObjective:
-        """Loss + λ Σ ERMI over these rows."""
+        """The objective over these rows, loss + λ Σ ERMI."""
         return FairObjective(self.target, self.loss_weight, tuple(Term.of(cells) for cells in self.cells()), lam)
 
     def cells(self) -> tuple[Cells, ...]:
@@ -119,7 +119,7 @@ class Problem:
         )
 
     def take(self, rows: Ints | slice) -> Problem:
-        """Some of the rows."""
+        """The column of some of the rows."""
         return replace(
             self,
             X=take_rows(self.X, rows),
@@ -149,7 +149,7 @@ def take_rows(X: Any, rows: Ints | slice) -> Any:
 
 
 class Source(NamedTuple):
-    """What the caller passed, as it came: for its indexes."""
+    """The arguments as the caller passed them, for their indexes."""
 
     X: Any
     y: Any
@@ -169,7 +169,7 @@ def read_problem(
     *,
     known: bool = True,
 ) -> Problem:
-    """Check that all columns are about the same rows, and code them.
+    """Read a problem: check that all columns are about the same rows, and code them.
 
     `matrix` and `labels` are X and y as arrays, `target` the labels' codes among the classes.
     """
@@ -202,7 +202,7 @@ def read_problem(
 
 
 def refuse_other_rows(notion: Notion, source: Source, training: Any, argument: str) -> None:
-    """A notion with a column of its own finds rows by their labels: it must have these, apart from training's."""
+    """Refuse rows that the column of a notion does not know by their labels, or that are among those of training."""
     if notion.column is None:
         return
     own, found = row_index(notion.column), row_index(source.X)

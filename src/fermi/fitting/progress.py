@@ -34,10 +34,10 @@ class Progress:
             self._bar.stop()
 
     def say(self, text: str) -> None:
-        """Replace the text."""
+        """Replace the text of the bar."""
         if self._bar is not None:
             self._bar.update(self._task, description=text)
 
     def record(self, entry: dict[str, float]) -> None:
-        """The objective after some steps."""
+        """Show the objective after some steps."""
         self.say(f"step {int(entry['step']):,}: objective {entry['objective']:.5f}, ERMI {entry['ermi']:.2e}")

@@ -1,4 +1,4 @@
-"""From scores to predictions: (n,) logits of the second of two classes, or (n, m) logits."""
+"""Predictions from scores, which are (n,) logits of the second of two classes, or (n, m) logits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fermi._typing import Floats, Ints
 
 
 def probabilities(scores: Any) -> Floats:
-    """F, n × m."""
+    """The probabilities F of all classes, n × m, from scores."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim == 1:
         return np.column_stack([expit(-scores), expit(scores)])

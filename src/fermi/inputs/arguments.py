@@ -19,7 +19,7 @@ AT_LEAST_ONE = "a whole number of at least 1"
 def number(
     name: str, value: Any, expected: str, *, low: float, high: float = math.inf, open_low: bool = False
 ) -> float:
-    """A finite number within limits."""
+    """Check that an argument is a finite number within limits, and return it as a float."""
     real = type(value) not in (bool, np.bool_) and isinstance(value, numbers.Real) and math.isfinite(value)
     if not real or not low <= value <= high or (open_low and value == low):
         raise bad_argument(name, f"is {value!r}", expected)
@@ -27,21 +27,21 @@ def number(
 
 
 def whole(name: str, value: Any, expected: str, *, low: int) -> int:
-    """A whole number of at least `low`."""
+    """Check that an argument is a whole number of at least `low`, and return it."""
     if type(value) is bool or not isinstance(value, numbers.Integral) or value < low:
         raise bad_argument(name, f"is {value!r}", expected)
     return int(value)
 
 
 def chosen(name: str, value: Any, options: Sequence[str]) -> str:
-    """One of a few words."""
+    """Check that an argument is one of a few words, and return it."""
     if not isinstance(value, str) or value not in options:
         raise bad_argument(name, f"is {value!r}", f"one of {listed(options)}")
     return value
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Random numbers from a seed, a generator or scikit-learn's kind of state; the global state is never touched."""
+    """Make random numbers from a seed, a generator or scikit-learn's kind of state; the global state is not touched."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, dtype=np.uint64))
     try:
@@ -51,14 +51,14 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False, or 1 or 0."""
+    """Check that an argument is True or False, or 1 or 0, and return it as a bool."""
     if not isinstance(value, bool | np.bool_ | int) or value not in (0, 1):
         raise bad_argument(name, f"is {value!r}", "True or False")
     return bool(value)
 
 
 def existing_folder(name: str, value: Any) -> Path | None:
-    """The path of a file to be written, whose folder is there."""
+    """Check that a path lies in a folder that exists, so that a file can be written there."""
     if value is None:
         return None
     try:

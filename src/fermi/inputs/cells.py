@@ -97,7 +97,7 @@ def n_cells(conditions: Codes, groups: Codes, prediction: Prediction) -> int:
 
 
 def count(conditions: Codes, groups: Codes, prediction: Prediction, weight: Floats | None) -> Floats:
-    """Conditions × groups × classes, where the first condition is "outside 𝒵" and the first group "unknown"."""
+    """Count rows into conditions × groups × classes; the first condition is "outside 𝒵", the first group "unknown"."""
     n_z, n_s = len(conditions.values_of) + 1, len(groups.values_of) + 1
     integer = weight is None and isinstance(prediction.source, Codes)
 
@@ -113,7 +113,7 @@ def count(conditions: Codes, groups: Codes, prediction: Prediction, weight: Floa
 
 
 def count_products(conditions: Codes, groups: Codes, F: NDArray[Any], weight: Floats | None) -> Floats:
-    """Σ w F_j F_l of every cell, conditions × groups × classes × classes, the first two as in `count`."""
+    """Count second moments Σ w F_j F_l of every cell, the first condition and group as in `count`."""
     n_z, n_s, m = len(conditions.values_of) + 1, len(groups.values_of) + 1, F.shape[1]
 
     def add_part(part: slice) -> Floats:
@@ -132,7 +132,7 @@ def count_products(conditions: Codes, groups: Codes, F: NDArray[Any], weight: Fl
 def count_bins(
     groups: Codes, F: NDArray[Any], target: Codes, class_of: Ints, weight: Floats | None, n_bins: int
 ) -> Floats:
-    """Groups × classes (of two the second) × bins of the probability × what `kernels.add_bins` adds up.
+    """Count calibration bins: groups × classes (of two the second) × bins × what `kernels.add_bins` adds up.
 
     The first group is "unknown"; `class_of` is the class that each code of the target stands for.
     """
@@ -151,7 +151,7 @@ def count_bins(
 
 
 def _where(conditions: Codes, groups: Codes, rows: slice) -> tuple[Ints, int, int, Ints, int]:
-    """The codes of some rows, as the kernels take them: they begin at -1, and the table with a row for that."""
+    """The codes of some rows as the kernels take them, counted from -1, for which the table has a row."""
     z = conditions.part(rows if not conditions.is_constant else slice(0, 1))
     return z, conditions.first - 1, len(groups.values_of) + 1, groups.part(rows), groups.first - 1
 

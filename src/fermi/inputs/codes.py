@@ -1,4 +1,4 @@
-"""A column as integers."""
+"""Columns as integer codes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Codes:
 
     @classmethod
     def constant(cls, n: int, value: Any) -> Codes:
-        """One value for every row, in no memory."""
+        """A coded column with one value for every row, in no memory."""
         return cls(np.broadcast_to(np.int64(0), n), 0, (value,))
 
     @property
@@ -44,20 +44,20 @@ class Codes:
         return self.raw.strides == (0,)
 
     def part(self, rows: slice) -> Ints:
-        """Some rows of `raw` as int64; a copy only if they are not that already."""
+        """The raw codes of some rows as int64; a copy only if they are not that already."""
         return np.ascontiguousarray(self.raw[rows], dtype=np.int64)
 
     def dense(self) -> Ints:
-        """Every row's code, 0 to len(values_of) - 1, or -1."""
+        """The code of every row, 0 to len(values_of) - 1, or -1."""
         codes: Ints = np.subtract(self.raw, self.first, dtype=np.int64)
         return codes
 
     def is_unknown(self) -> NDArray[np.bool_]:
-        """Which rows hold nothing."""
+        """Which rows hold no value."""
         return np.asarray(self.raw < self.first)
 
     def recode(self, to: Sequence[int] | Ints, values_of: Sequence[Any]) -> Codes:
-        """Send code j to `to[j]` (-1: unknown), with new values."""
+        """The column with new values: code j becomes `to[j]`, where -1 is unknown."""
         table = np.append(np.asarray(to, dtype=np.int64), -1)  # index -1 reaches the last entry: unknown stays unknown
         codes = np.empty(len(self), dtype=np.int64)
 
@@ -69,7 +69,7 @@ class Codes:
         return Codes(codes, 0, values_of, int(np.count_nonzero(codes < 0)))
 
     def where(self, keep: NDArray[np.bool_]) -> Codes:
-        """Some of the rows."""
+        """The column of some of the rows."""
         if self.is_constant:
             return Codes.constant(int(np.count_nonzero(keep)), self.values_of[0])
         raw = self.raw[keep]
@@ -92,7 +92,7 @@ class Codes:
         return np.flatnonzero(seen[:-1])
 
     def compact(self) -> Codes:
-        """The same column with only the values that occur."""
+        """The column with only the values that occur."""
         kept = self.occurring()
         values = take(self.values_of, kept.tolist())
         if len(kept) == len(self.values_of):
@@ -107,6 +107,6 @@ class Codes:
 
 
 def take(values: Sequence[Any], kept: Sequence[int]) -> Sequence[Any]:
-    """Some of the values, in a sequence of the same kind where that has a way of its own."""
+    """Some of the values of a sequence, in one of the same kind where that has a way of its own."""
     chosen: Sequence[Any] = values.take(kept) if hasattr(values, "take") else [values[j] for j in kept]
     return chosen

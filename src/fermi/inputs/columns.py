@@ -1,4 +1,4 @@
-"""Reading what the caller passes as columns: any library, one or many, the same rows in all."""
+"""Reads what the caller passes as columns: any library, one or many, the same rows in all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = "one value per row (an array, Series, DataFrame or dict of columns)"
 
 
 def read_column(data: Any, argument: str, expected: str = _ONE_COLUMN) -> Column:
-    """One column as a numpy array or a narwhals Series, none of its values touched."""
+    """Read one column as a numpy array or a narwhals Series, none of its values touched."""
     if isinstance(data, list | tuple | range):
         data = _list_array(data)
     if hasattr(data, "__array__") and not hasattr(data, "__len__"):
@@ -36,7 +36,7 @@ def read_column(data: Any, argument: str, expected: str = _ONE_COLUMN) -> Column
 
 
 def _list_array(rows: Sequence[Any]) -> NDArray[Any]:
-    """A list as an array, of objects unless it holds nothing but numbers of one type.
+    """Turn a list into an array, of objects unless it holds nothing but numbers of one type.
 
     Of mixed types numpy makes one: the word 'nan' of a NaN among text, floats of integers too large for them.
     """
@@ -49,7 +49,7 @@ def _list_array(rows: Sequence[Any]) -> NDArray[Any]:
 
 
 def read_array(data: Any, argument: str) -> NDArray[Any]:
-    """A numpy array of any shape, in the machine's byte order."""
+    """Read a numpy array of any shape, in the machine's byte order."""
     if hasattr(data, "detach"):  # a torch tensor, perhaps on a device or in a graph
         data = data.detach().cpu()
         data = data.float() if str(data.dtype) == "torch.bfloat16" else data
@@ -63,7 +63,7 @@ def read_array(data: Any, argument: str) -> NDArray[Any]:
 
 
 def read_columns(data: Any, argument: str) -> dict[str | None, Column]:
-    """The columns of an array, Series, DataFrame or dict, by name; None or the position where there is no name."""
+    """Read the columns of an array, Series, DataFrame or dict, by name; by None or position where there is no name."""
     named: Iterable[tuple[Any, Any]]
     if isinstance(data, list | tuple | range):
         data = _list_array(data)
@@ -88,7 +88,7 @@ def read_columns(data: Any, argument: str) -> dict[str | None, Column]:
 
 
 def as_frame(data: Any, argument: str) -> Any:
-    """A narwhals DataFrame if the data is a table of some library, else the data."""
+    """Turn a table of some library into a narwhals DataFrame; leave other data as it is."""
     try:
         return nw.from_native(data, eager_only=True, pass_through=True)
     except nw.exceptions.NarwhalsError as error:  # names that occur twice
@@ -98,7 +98,7 @@ def as_frame(data: Any, argument: str) -> Any:
 
 
 def check_rows(columns: Iterable[tuple[str, Any]]) -> int:
-    """The number of rows that all columns share; what is None is left out.
+    """Check that all columns have the same rows, and return their number; what is None is left out.
 
     pandas objects must agree on their index as well: rows are matched by position, so two orders of the same index
     would be matched wrongly in silence.
@@ -124,14 +124,14 @@ def check_rows(columns: Iterable[tuple[str, Any]]) -> int:
 
 
 def row_index(column: Any) -> Any:
-    """The index of a pandas object; None of anything else."""
+    """The index of a pandas object, or None for anything else."""
     native = nw.to_native(column, pass_through=True)
     is_pandas = nw.dependencies.is_pandas_like_dataframe(native) or nw.dependencies.is_pandas_like_series(native)
     return native.index if is_pandas else None
 
 
 def read_labels(values: Any, argument: str) -> tuple[Any, ...]:
-    """A label, or a set or sequence of labels, as a tuple; each must be hashable and occur once."""
+    """Read a label, or a set or sequence of labels, as a tuple; each must be hashable and occur once."""
     if isinstance(values, np.ndarray | np.generic):
         import pandas as pd
 

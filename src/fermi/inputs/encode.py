@@ -1,4 +1,4 @@
-"""Columns of any kind to integer codes; unknown is -1.
+"""Turns columns of any kind into integer codes; unknown is -1.
 
 Nothing here loops over rows in Python: a column is reduced to its distinct values first, and only those are sorted.
 """
@@ -75,7 +75,7 @@ def _range(array: NDArray[np.integer[Any]]) -> tuple[int, int]:
 
 
 def _factorized(values: Any) -> Codes:
-    """Codes through a hash table, then sorted by value."""
+    """Code a column through a hash table, then sort its values."""
     import pandas as pd
 
     if getattr(values, "dtype", None) == np.float16:
@@ -91,14 +91,14 @@ def _factorized(values: Any) -> Codes:
 
 
 def _replaced(series: nw.Series[Any]) -> Codes:
-    """Codes without turning each entry into a Python object: the series' own library replaces values by numbers."""
+    """Code a series in its own library, without turning each entry into a Python object."""
     found = sorted(series.unique().to_list(), key=sort_key)
     codes = series.replace_strict(found, list(range(len(found))), return_dtype=nw.Int64)
     return Codes(codes.to_numpy(), 0, found)
 
 
 def _spread(present: Column, missing: NDArray[np.bool_]) -> Codes:
-    """Codes of the entries that are there, put back among those that are missing."""
+    """Put the codes of the entries that are there back among those that are missing."""
     codes = np.full(len(missing), -1, dtype=np.int64)
     if missing.all():
         return Codes(codes, 0, (), len(missing))
@@ -108,7 +108,7 @@ def _spread(present: Column, missing: NDArray[np.bool_]) -> Codes:
 
 
 def sort_key(value: Any) -> tuple[Any, ...]:
-    """A total order over labels of any type: numbers by size, then everything else by type and text."""
+    """A key that orders labels of any type: numbers by size, then everything else by type and text."""
     if isinstance(value, bool | np.bool_ | int | float | np.integer | np.floating):
         return (0, value)
     return (1, type(value).__name__, str(value))

@@ -1,4 +1,4 @@
-"""Features and targets as an estimator receives them, in scikit-learn's conventions."""
+"""Reads features and targets as an estimator receives them, in scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS = (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Duration,
 
 
 def read_features(estimator: Any, X: Any, y: Any = None, *, reset: bool, rows: bool = False) -> tuple[Any, Any]:
-    """X as a float array or a CSR matrix, and y as an array; neither is copied if it is that already.
+    """Read X as a float array or a CSR matrix, and y as an array; neither is copied if it is that already.
 
     `rows` asks for rows that are contiguous in memory.
     """
@@ -45,7 +45,7 @@ def read_features(estimator: Any, X: Any, y: Any = None, *, reset: bool, rows: b
 
 @contextmanager
 def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """A fit that fails leaves the estimator as it was: scikit-learn's own checks change it first."""
+    """Leave an estimator as it was when its fit fails: scikit-learn's own checks change it first."""
     before = dict(estimator.__dict__)
     try:
         yield
@@ -56,7 +56,7 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
 
 
 def read_matrix(X: Any) -> Any:
-    """X alone, for no estimator."""
+    """Read X as a float array or a CSR matrix, for no estimator."""
     _refuse_words(X)
     matrix = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
     refuse_infinite(matrix, None)
@@ -76,7 +76,7 @@ def _refuse_words(X: Any) -> None:
 
 
 def refuse_infinite(matrix: Any, names: Any, *, missing: bool = False) -> None:
-    """Refuse inf, and NaN unless entries may be `missing`."""
+    """Refuse infinite features, and missing ones unless entries may be `missing`."""
     values = matrix.data if hasattr(matrix, "tocsr") else matrix
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):
@@ -96,7 +96,7 @@ def refuse_infinite(matrix: Any, names: Any, *, missing: bool = False) -> None:
 
 
 def read_target(y: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
-    """Each row's class as a code, and the classes, sorted."""
+    """Read each row's class as a code, and the classes, sorted."""
     codes = encode(y, "y").compact()
     if codes.n_unknown:
         raise bad_argument("y", f"has {codes.n_unknown} missing entries", "a label in every row")
@@ -107,7 +107,7 @@ def read_target(y: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
 
 
 def check_labels(values: Sequence[Any], dtype: Any) -> None:
-    """Refuse what are no classes, such as fractions."""
+    """Refuse labels that are no classes, such as fractions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of distinct labels it says that they are many
         check_classification_targets(as_labels(values, dtype))

@@ -8,7 +8,7 @@ from fermi._typing import Ints
 
 
 def folds(strata: Ints, count: int, rng: np.random.Generator) -> Ints:
-    """A fold for every row, such that each stratum is spread evenly over all of them."""
+    """Choose a fold for every row, such that each stratum is spread evenly over all of them."""
     shuffled = rng.permutation(len(strata))
     ordered = shuffled[np.argsort(strata[shuffled], kind="stable")]
     fold = np.empty(len(strata), dtype=np.int64)

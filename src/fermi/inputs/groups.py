@@ -1,4 +1,4 @@
-"""Sensitive attributes to groups: one code per combination of values that occurs, -1 where any value is unknown."""
+"""Turns sensitive columns into groups: a code per combination of values that occurs, -1 where any is unknown."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class CodedGroups:
         return cls(encoder.columns_, encoder.groups_, codes)
 
     def take(self, rows: Ints) -> CodedGroups:
-        """Some of the rows."""
+        """The column of some of the rows."""
         return replace(self, codes=self.codes[rows])
 
     def as_codes(self) -> Codes:
@@ -151,7 +151,7 @@ class CodedGroups:
 
 
 def match_columns(columns: dict[str | None, Column], learned: Sequence[str | None]) -> dict[str | None, Column]:
-    """New columns in the order learned: by name where all have one, else by position."""
+    """Put new columns into the order learned: by name where all have one, else by position."""
     if set(columns) == set(learned):
         return {name: columns[name] for name in learned}
     named = all(_is_name(name) for name in (*columns, *learned))
@@ -198,7 +198,7 @@ class Labels(Sequence[str]):
 
 
 def arrange(codes: Codes, kept: Sequence[int]) -> tuple[list[str], list[int]]:
-    """The labels of some groups in order, and each one's place among them; two groups may share a label (1 and "1")."""
+    """The labels of some groups in order, and the place of each among them; two may share a label (1 and "1")."""
     labels = [codes.values_of[j] for j in kept]
     values = codes.values_of.values if isinstance(codes.values_of, Labels) else ()
     if isinstance(values, range) or not values:
@@ -218,14 +218,14 @@ def ordered_codes(columns: dict[str | None, Column]) -> Codes:
 
 
 def _reworded(codes: Codes) -> Codes:
-    """One of several columns by the words of its values, which are those of the labels, in their order."""
+    """One of several columns, recoded by the words of its values, which are those of the labels, in their order."""
     words = [_quoted(word_of(value)) for value in codes.values_of]
     ordered = sorted(set(words), key=natural_key)
     return codes.recode(positions(words, ordered), ordered)
 
 
 def _joined(coded: list[Codes]) -> tuple[Codes, Ints]:
-    """The combinations that occur, in lexicographic order, and the code of each column in each of them.
+    """The combinations of columns that occur, in lexicographic order, and the code of each column in each of them.
 
     Columns are joined one at a time and the combinations that occur renumbered each time, so that the numbers stay
     small however many columns there are.
@@ -259,7 +259,7 @@ def _is_name(name: str | None) -> bool:
 
 
 def word_of(value: Any) -> str:
-    """A value as text, the same whatever library it came from.
+    """A value as text, which is the same whatever library it came from.
 
     1.0 reads as 1, so that a column that became float for a missing entry keeps its groups; midnight is left out.
     """
@@ -271,7 +271,7 @@ def word_of(value: Any) -> str:
 
 
 def _quoted(word: str) -> str:
-    """A word among several columns: what could be taken for the punctuation between them is quoted."""
+    """A value's word as part of a label of several columns: what looks like punctuation between them is quoted."""
     return json.dumps(word, ensure_ascii=False) if re.search(r'[,="]', word) else word
 
 

@@ -1,4 +1,4 @@
-"""Reading predictions and weights."""
+"""Reads predictions and weights."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Prediction:
         return len(self.source.values_of) if isinstance(self.source, Codes) else self.source.shape[1]
 
     def compact(self) -> Prediction:
-        """Labels without those that never occur."""
+        """The prediction without labels that never occur."""
         source = self.source.compact() if isinstance(self.source, Codes) else self.source
         return Prediction(source, self.declared, self.names)
 
     def name_classes(self, table: Floats, occurs: NDArray[np.bool_]) -> tuple[Floats, tuple[Any, ...]]:
-        """The table with its last axis in the order of the classes, and the classes."""
+        """Put the last axis of a table into the order of the classes, and name them."""
         if not isinstance(self.source, Codes):
             return table, self.declared or self.names or tuple(range(self.width))
         kept = np.flatnonzero(occurs).tolist()
@@ -58,7 +58,7 @@ class Prediction:
 
 
 def read_prediction(y_pred: Any, classes: Sequence[Any] | None) -> Prediction:
-    """Labels or probabilities, told apart by their dimensions."""
+    """Read labels or probabilities, told apart by their dimensions."""
     declared = None if classes is None else read_labels(classes, "classes")
     frame = as_frame(y_pred, "y_pred")
     if isinstance(frame, nw.DataFrame):
@@ -70,7 +70,7 @@ def read_prediction(y_pred: Any, classes: Sequence[Any] | None) -> Prediction:
 
 
 def _dimensions(data: Any) -> int:
-    """How many dimensions, from the first entry of a list: a long list of text must not become an array of text."""
+    """The number of dimensions, from the first entry of a list: a long list of text must not become an array."""
     if isinstance(data, list | tuple):
         return 1 + (isinstance(data[0], list | tuple | np.ndarray) if data else 0)
     return len(getattr(data, "shape", (0,)))
@@ -89,7 +89,7 @@ def _read_matrix(matrix: NDArray[Any], declared: tuple[Any, ...] | None) -> NDAr
 
 
 def _as_floats(values: Any, argument: str, expected: str) -> Floats:
-    """float64, with NaN where an entry is masked or missing."""
+    """Turn entries into float64, with NaN where one is masked or missing."""
     try:
         floats = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -113,7 +113,7 @@ def _read_predicted(y_pred: Any) -> Codes:
 
 
 def read_weight(sample_weight: Any) -> Floats | None:
-    """Weights as float64, or None for ones."""
+    """Read weights as float64, or None for ones."""
     if sample_weight is None:
         return None
     expected = "one number of at least zero per row"

@@ -98,7 +98,7 @@ def of_problem(
     theta_radius: float | None = None,
     probabilities: Floats | None = None,
 ) -> Theory:
-    """The same for a problem as the solvers see it: `corrected` has their η_θ, η_w and radius."""
+    """The constants of the theorem for a problem as the solvers see it: `corrected` has their η_θ, η_w and radius."""
     _check(design, objective, batch, epsilon, theta_radius, probabilities)
     square = np.concatenate(list(_square_norms(design)))
     m = design.n_classes
@@ -128,7 +128,7 @@ def of_problem(
 
 
 def in_numbers(eta_theta: Any, eta_w: Any, radius: Any, task: Task, batch: int) -> tuple[Any, Any, float]:
-    """Step sizes and radius with "theory" replaced by the corrected constants of the convergence theorem."""
+    """The step sizes and radius, with "theory" replaced by the theorem's corrected constants."""
     given = {"eta_theta": eta_theta, "eta_w": eta_w, "radius": np.inf if radius is None else radius}
     asked = [name for name, value in given.items() if isinstance(value, str) and value == "theory"]
     if asked:
@@ -162,7 +162,7 @@ def _check(
 
 
 def _square_norms(design: Design) -> Iterator[Floats]:
-    """‖x‖² of the standardised rows, the one of the intercept included."""
+    """The squared norms ‖x‖² of the standardised rows, the one of the intercept included."""
     if hasattr(design.X, "tocsr"):
         yield np.asarray(design.X.multiply(design.X) @ design.scale**-2.0) + design.intercept
         return
@@ -180,7 +180,7 @@ def _mean(square: Floats, objective: FairObjective) -> float:
 
 
 def _fitted(design: Design, objective: FairObjective, lam: float, l2: float) -> Floats:
-    """The probabilities of the logistic model for some λ."""
+    """The probabilities that the logistic model gives at some λ."""
     theta = np.zeros(design.shape)
     problem = replace(objective, lam=lam)
     task = Task(design, problem, l2, tol=1e-4)

@@ -18,7 +18,7 @@ _NEARBY = 1000
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """X with the centre and scale under which the solvers see it.
+    """A feature matrix X with the centre and scale under which the solvers see it.
 
     Parameters θ have one column per logit: the standardised weights and, if there is an intercept, a last row for it.
     A binary model has one logit, that of the second class; the first class has the logit 0.
@@ -33,7 +33,7 @@ class Design:
 
     @classmethod
     def of(cls, X: Any, weight: Floats, *, intercept: bool, n_classes: int, l2: float = 0.0) -> Design:
-        """Measure the columns. Sparse ones are scaled but not centred, as are those of a model without intercept."""
+        """Make a design by measuring the columns; sparse ones, or those without an intercept, are not centred."""
         if hasattr(X, "tocsr"):
             centre = np.zeros(X.shape[1])
             square = np.asarray(X.multiply(X).T @ weight, dtype=np.float64).ravel()
@@ -49,12 +49,12 @@ class Design:
 
     @property
     def n_logits(self) -> int:
-        """One for two classes, else one per class."""
+        """The number of logits: one for two classes, else one per class."""
         return 1 if self.n_classes == 2 else self.n_classes
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape of θ."""
+        """The shape of θ."""
         return self.X.shape[1] + self.intercept, self.n_logits
 
     def coefficients(self, theta: Floats) -> tuple[Floats, Floats]:
@@ -64,18 +64,18 @@ class Design:
         return weights, shift - weights @ self.centre
 
     def parameters(self, weights: Floats, shift: Floats) -> Floats:
-        """θ from weights and intercepts in the units of X: the inverse of `coefficients`."""
+        """The parameters θ for weights and intercepts in the units of X: the inverse of `coefficients`."""
         theta = weights.T * self.scale[:, None]
         return np.vstack([theta, shift + weights @ self.centre]) if self.intercept else theta
 
     def logits(self, theta: Floats) -> Floats:
-        """N × m, whatever the number of parameters."""
+        """The logits of all rows, n × m, whatever the number of parameters."""
         weights, shift = self.coefficients(theta)
         margin = np.asarray(self.X @ weights.T.astype(self.X.dtype)) + shift
         return np.column_stack([np.zeros(len(margin)), margin]) if self.n_logits == 1 else margin
 
     def pull_back(self, gradient: Floats) -> Floats:
-        """∇ in θ from ∇ in the logits."""
+        """The gradient in θ from the gradient in the logits."""
         G = gradient[:, 1:] if self.n_logits == 1 else gradient
         total = G.sum(axis=0)
         slopes = np.asarray(self.X.T @ G.astype(self.X.dtype), dtype=np.float64)
@@ -83,14 +83,14 @@ class Design:
         return np.vstack([slopes, total]) if self.intercept else slopes
 
     def inverse_presence(self) -> Floats:
-        """1 over the fraction of rows that a step through one row touches, per column: 1 for dense columns."""
+        """One over the fraction of rows that have an entry in a column, per column: 1 for dense columns."""
         if not hasattr(self.X, "tocsr"):
             return np.ones(self.X.shape[1])
         present = np.bincount(self.X.indices, minlength=self.X.shape[1])
         return np.asarray(self.X.shape[0] / np.maximum(present, 1))
 
     def penalty(self, theta: Floats, l2: float) -> tuple[float, Floats]:
-        """½ l2 ‖weights‖² in the units of X, and its gradient in θ."""
+        """The penalty ½ l2 ‖weights‖² in the units of X, and its gradient in θ."""
         weights = theta[: self.X.shape[1]] / self.scale[:, None]
         gradient = np.zeros_like(theta)
         gradient[: self.X.shape[1]] = l2 * weights / self.scale[:, None]

@@ -36,11 +36,11 @@ class Overseer:
 
     @property
     def passes_per_record(self) -> int:
-        """How often to be called: rows held out can only stop what they see."""
+        """The passes between two records: rows held out can only stop what they see."""
         return 10 if self.objective is None else 1
 
     def __call__(self, theta: Floats, duals: tuple[Floats, ...], done: int) -> bool:
-        """Whether to stop here."""
+        """Whether to stop at this record."""
         if self.file is not None:
             self.file.save(theta, duals, done, self.rng)
         if self.objective is None or self.rows is None:

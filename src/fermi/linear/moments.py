@@ -13,7 +13,7 @@ from fermi.linear.design import LARGEST, Design, scale_of
 
 @dataclass(eq=False)
 class Moments:
-    """Weighted moments of each column so far. `square` sums the squared deviations from `mean`.
+    """The weighted moments of each column so far; `square` sums the squared deviations from `mean`.
 
     Sparse columns, and those of a model without intercept, are not centred: their mean stays 0.
     """
@@ -26,17 +26,17 @@ class Moments:
 
     @classmethod
     def empty(cls, width: int) -> Moments:
-        """Of no rows."""
+        """The moments of no rows."""
         return cls(0.0, np.zeros(width), np.zeros(width), np.full(width, np.inf), np.full(width, -np.inf))
 
     @classmethod
     def of(cls, design: Design, weight: float) -> Moments:
-        """Of the rows that a design was measured on. Of their extremes it knows only a bound, its scale."""
+        """The moments of the rows that a design was measured on; of their extremes it knows only a bound, its scale."""
         low, high = design.centre - LARGEST * design.scale, design.centre + LARGEST * design.scale
         return cls(weight, design.centre, design.mean_square * weight, low, high)
 
     def add(self, X: Any, weight: Floats, *, centred: bool) -> None:
-        """Take in some rows (Chan, Golub and LeVeque's update)."""
+        """Take some rows into the moments (Chan, Golub and LeVeque's update)."""
         total = float(weight.sum())
         if hasattr(X, "tocsr"):
             square = np.asarray(X.multiply(X).T @ weight, dtype=np.float64).ravel()

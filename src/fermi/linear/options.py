@@ -78,7 +78,7 @@ def _solver(name: str, estimator: Any) -> Solver:
 
 
 def _step(name: str, value: Any) -> Any:
-    """A step size: a positive number, a function of the step, "auto" or "theory"."""
+    """Read a step size: a positive number, a function of the step, "auto" or "theory"."""
     if callable(value) or (isinstance(value, str) and value in ("auto", "theory")):
         return value
     return number(name, value, "a positive number, a function of the step, 'auto' or 'theory'", low=0.0, open_low=True)

@@ -43,7 +43,7 @@ _POWER = 2.0 / 3.0
 
 @dataclass(eq=False)
 class Groups:
-    """The groups of one term: labels, the weight of each (condition, group), W; the prior and the weights in use."""
+    """The groups of one term in a stream: labels, the weight of each (condition, group), W, and the prior in use."""
 
     labels: tuple[str, ...]
     table: Floats
@@ -76,7 +76,7 @@ class Groups:
         return Cells.of(problem.conditions, codes, self.prior.shape, problem.weight)
 
     def term(self, problem: Problem, codes: Ints, rows: int) -> Term:
-        """The term of some rows, with the prior in use; a group that has none yet counts from the next renewal on."""
+        """The term of some rows with the prior in use; a group without one counts from the next renewal on."""
         cells = self.cells(problem, codes)
         has_prior = np.append(self.prior.ravel() > 0.0, False)  # the last for rows that have no cell
         index = np.where(has_prior[cells.index], cells.index, -1)
@@ -87,7 +87,7 @@ class Groups:
 
 
 def kind_of(settings: Settings) -> str:
-    """What the terms are about: a stream cannot change it on the way."""
+    """The kind of terms in a stream, which cannot change on the way."""
     return f"{settings.fairness!r}, attributes={settings.attributes!r}"
 
 
@@ -128,7 +128,7 @@ class Online:
         return {"step": self.steps, "seconds": time.perf_counter() - began, **found}
 
     def _measured(self, problem: Problem, settings: Settings) -> Record:
-        """The objective on these rows alone, with their own group statistics."""
+        """Measure the objective on these rows alone, with their own group statistics."""
         known = [t for t, a in enumerate(problem.attributes) if replace(problem, attributes=(a,)).is_judgeable()]
         objective = replace(problem, attributes=tuple(problem.attributes[t] for t in known)).objective(settings.lam)
         design = replace(self.design, X=problem.X, n_classes=len(self.classes))
@@ -136,20 +136,20 @@ class Online:
         return record(design, objective, theta, tuple(self.groups[t].W for t in known), settings.l2)
 
     def copy(self) -> Online:
-        """A model that can go on by itself: arrays are shared, since none is changed in place."""
+        """Copy the model, which can go on by itself: arrays are shared, since none is changed in place."""
         other = copy.copy(self)
         other.moments, other.groups = copy.copy(self.moments), [copy.copy(groups) for groups in self.groups]
         return other
 
     def _count(self, part: Problem) -> None:
-        """Add rows to all counts."""
+        """Add rows to all counts of the stream."""
         self.loss_weight += float(part.weight @ part.class_weight[part.target])
         self.rows += len(part.target)
         for groups, attribute in zip(self.groups, part.attributes, strict=True):
             groups.table = groups.table + groups.cells(part, attribute.codes).totals()
 
     def _renew(self, settings: Settings) -> None:
-        """Use what the rows so far say about the features and the groups."""
+        """Take over what the rows so far say about the features and the groups."""
         width = len(self.classes)
         self.design = self.moments.design(intercept=settings.fit_intercept, n_classes=width, l2=settings.l2)
         for groups in self.groups:
@@ -165,7 +165,7 @@ class Online:
         return design, FairObjective(part.target, weight, terms, settings.lam)
 
     def _advance(self, part: Problem, settings: Settings, batch: int) -> None:
-        """Steps through some rows in their order, with the centre, scale and prior in use."""
+        """Take steps through some rows in their order, with the centre, scale and prior in use."""
         design, objective = self._model(part, settings)
         n = len(part.target)
         batch = min(batch, n)
@@ -183,7 +183,7 @@ class Online:
     def _sizes(
         self, design: Design, objective: FairObjective, settings: Settings, batch: int, count: int
     ) -> tuple[Floats, Floats]:
-        """Step sizes of the next steps.
+        """The step sizes of the next steps.
 
         Without a last step to fall towards, automatic ones shrink like rows^(-2/3); θ's are smaller where λ is large.
         W is at first a mean over the rows so far, the later ones counting more, which finds its place soonest.
@@ -201,7 +201,7 @@ class Online:
         )
 
     def make_room(self, classes: Sequence[Any], conditions: Sequence[Any], labels: Sequence[Sequence[str]]) -> None:
-        """Add classes, conditions and groups never met before; what is known keeps its parameters."""
+        """Make room for classes, conditions and groups never met before; what is known keeps its parameters."""
         known = self.classes
         new = {*classes} - {*known} or {*conditions} - {*self.condition_names}
         if self.groups and not new and all({*n} <= {*g.labels} for n, g in zip(labels, self.groups, strict=True)):
@@ -220,7 +220,7 @@ class Online:
             groups.grow(merged, positions(old, self.condition_names), Z, moved, m)
 
     def declare(self, labels: Sequence[str], prior: Floats | None) -> None:
-        """These groups are all there are, with this prior in every condition, or one of its own in each."""
+        """Declare all groups, with one prior for every condition or one for each."""
         (groups,) = self.groups
         if set(labels) != set(groups.labels):
             raise bad_argument("groups", f"is {listed(labels)}", f"all groups met so far, {listed(groups.labels)}")
@@ -232,7 +232,7 @@ class Online:
             groups.prior = np.broadcast_to(prior, groups.prior.shape).copy()
 
     def _add_classes(self, known: list[Any], moved: list[int]) -> None:
-        """Rows for new classes, zero at first. Two classes share one row, that of the second."""
+        """Add rows for new classes, zero at first; two classes share one row, that of the second."""
         full, shift = self.weights, self.shift
         if len(known) == 2:
             full, shift = np.vstack([0.0 * full, full]), np.append(0.0 * shift, shift)
@@ -244,7 +244,7 @@ class Online:
         self.design = replace(self.design, n_classes=m)
 
     def coded(self, problem: Problem) -> Problem:
-        """A chunk with its own conditions and groups translated to those of the whole stream."""
+        """Translate the conditions and groups of a chunk to those of the whole stream."""
         conditions = np.append(np.array(positions(problem.condition_names, self.condition_names), dtype=np.int64), -1)
         attributes = []
         for attribute, groups in zip(problem.attributes, self.groups, strict=True):

@@ -1,4 +1,4 @@
-"""Reading one chunk of a stream for `FermiClassifier.partial_fit`."""
+"""Reads one chunk of a stream for `FermiClassifier.partial_fit`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fermi.linear.stream import Online, kind_of
 def read_chunk(
     estimator: Any, source: Source, classes: Any, groups: Any, online: Online | None, settings: Settings
 ) -> tuple[Online, Problem]:
-    """The model so far, a copy with room for what the chunk brings, and the chunk in its codes."""
+    """Read a chunk: a copy of the model so far with room for what the chunk brings, and the chunk in its codes."""
     _refuse_what_streams_cannot_do(estimator, settings)
     matrix, labels = read_features(estimator, source.X, source.y, reset=online is None, rows=True)
     model = Online(matrix.shape[1]) if online is None else online.copy()
@@ -45,7 +45,7 @@ def read_chunk(
 
 
 def _columns(sensitive_features: Any, model: Online, settings: Settings, first: bool) -> Any:
-    """The sensitive columns in the order of the first chunk, by name where they have one."""
+    """The sensitive columns of a chunk in the order of the first one, by name where they have one."""
     columns = {} if sensitive_features is None else read_columns(sensitive_features, ARGUMENT)
     kind = kind_of(settings)
     if first:
@@ -79,7 +79,7 @@ def _refuse_what_streams_cannot_do(estimator: Any, settings: Settings) -> None:
 
 
 def _classes(labels: Any, declared: Any, model: Online, settings: Settings) -> list[Any]:
-    """All classes so far: those declared, or those met."""
+    """All classes so far, those declared or those met."""
     met = encode(labels, "y").compact()
     if met.n_unknown:
         raise bad_argument("y", f"has {met.n_unknown} missing entries", "a label in every row")
@@ -108,7 +108,7 @@ def _classes(labels: Any, declared: Any, model: Online, settings: Settings) -> l
 
 
 def _declared_groups(groups: Any, sensitive_features: Any, settings: Settings) -> tuple[tuple[str, ...], Any]:
-    """The labels of all groups, in order, and their prior if `groups` maps each to its share."""
+    """Read `groups`: the labels of all groups, in order, and their prior if each is mapped to its share."""
     if settings.attributes == "each" or sensitive_features is None:
         raise bad_argument("groups", "is given without joint groups to declare", "None")
     columns = list(read_columns(sensitive_features, ARGUMENT))

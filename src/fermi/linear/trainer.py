@@ -18,7 +18,7 @@ from fermi.linear.solvers.contract import Start, Task
 
 
 class Fit(NamedTuple):
-    """Coefficients in the units of X, classes in rows as in scikit-learn, and how they came about."""
+    """A fitted linear model: coefficients in the units of X, classes in rows, and how they came about."""
 
     weights: Floats
     shift: Floats
@@ -89,7 +89,7 @@ class LinearTrainer:
         return Fit(weights, shift, solution.duals, history, solution.converged, solution.n_iter, self.design)
 
     def _checkpoint(self, lam: float, start: Fit | None, held_out: Problem | None) -> Checkpoint | None:
-        """The file of this very fit: the same rows, options, λ, start and judges."""
+        """The checkpoint of this very fit: the same rows, options, λ, start and judges."""
         own, problem = self.settings, self.problem
         if own.checkpoint is None:
             return None

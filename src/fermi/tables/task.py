@@ -143,7 +143,7 @@ def check_columns(frame: pd.DataFrame, task: Task) -> None:
         raise FermiError(f"{task.target!r} is both the target and a sensitive column.")
     for name in (task.target, *task.sensitive):
         if name in task.ignore:
-            raise FermiError(f"{name!r} is to be ignored, and to be used as well.")
+            raise FermiError(f"The column {name!r} is to be ignored, and to be used as the target or a group.")
 
 
 def require_columns(frame: pd.DataFrame, wanted: dict[str, Sequence[str]]) -> None:
@@ -225,7 +225,8 @@ def _proxies(train: pd.DataFrame, coded: CodedGroups, encoder: TableEncoder, tas
     if not found:
         return []
     return [
-        f"The column {listed(found, limit=4)} tells the group in every training row: as a feature it stands for it."
+        f"The column {listed(found, limit=4)} tells the group in every training row: as a feature it takes the "
+        "place of the sensitive column."
     ]
 
 

@@ -1,4 +1,4 @@
-"""What `FermiRegularizer` is given, read and checked."""
+"""Reads and checks what `FermiRegularizer` is given."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from fermi.notions import OF_LABELS, Notion
 
 
 def refuse_prior(options: Mapping[str, Any]) -> None:
-    """A prior has no place where it is counted from rows."""
+    """Refuse a prior where it is counted from rows."""
     if options.get("group_prior") is not None:
         raise bad_argument("group_prior", "is given where it is counted", "None, or FermiRegularizer(...) itself")
 
 
 def check_weight(weight: Any, shape: Any, *, values: bool) -> None:
-    """One weight per row; `values` says whether to look at them, which waits for the device."""
+    """Check that there is one weight per row; `values` says whether to look at them, which waits for the device."""
     if not isinstance(weight, Tensor) or weight.shape != shape:
         found = f"is a {type(weight).__name__} of shape {tuple(getattr(weight, 'shape', ()))}"
         raise bad_argument("weight", found, f"a tensor of {tuple(shape)}")
@@ -29,7 +29,7 @@ def check_weight(weight: Any, shape: Any, *, values: bool) -> None:
 
 
 def as_column(name: str, given: Any) -> Tensor:
-    """Numbers of any library as a tensor."""
+    """Read numbers of any library as a tensor."""
     try:
         return given if isinstance(given, Tensor) else torch.as_tensor(np.asarray(given))
     except (TypeError, ValueError, RuntimeError):
@@ -37,7 +37,7 @@ def as_column(name: str, given: Any) -> Tensor:
 
 
 def as_codes(name: str, given: Any) -> Tensor:
-    """One whole number per row."""
+    """Check that there is one whole number per row."""
     if not isinstance(given, Tensor):
         raise bad_argument(name, f"is a {type(given).__name__}", "a tensor with one whole code per row")
     if given.is_floating_point() or given.is_complex() or given.dim() != 1:
@@ -56,7 +56,7 @@ def conditions_of_classes(notion: Notion, n_classes: int, advantaged: Iterable[i
 
 
 def read_prior(given: Any, Z: int, k: int) -> Tensor:
-    """p(s|z), one row per condition; even by default."""
+    """Read the prior p(s|z), one row per condition; even by default."""
     if given is None:
         return torch.full((Z, k), 1.0 / k)
     prior = torch.as_tensor(given, dtype=torch.float32)
@@ -68,7 +68,7 @@ def read_prior(given: Any, Z: int, k: int) -> Tensor:
 
 
 def unpacked(batch: Any) -> tuple[Tensor, Tensor | None]:
-    """Sensitive and target of a batch in one of the usual forms."""
+    """Get sensitive and target from a batch in one of the usual forms."""
     if isinstance(batch, Mapping):
         return batch["sensitive"], batch.get("target")
     return batch[-1], batch[-2]

@@ -23,7 +23,7 @@ _OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 
 @dataclass(frozen=True)
 class NetSettings(Common):
-    """The options, checked."""
+    """The options of `FermiNet`, checked."""
 
     module: Any
     optimizer: Callable[..., torch.optim.Optimizer]
@@ -69,7 +69,7 @@ class NetSettings(Common):
         )
 
     def make_module(self, n_features: int, n_classes: int) -> nn.Module:
-        """A module of the user's kind, fresh."""
+        """Make a fresh module of the user's kind."""
         try:
             module = self.module(n_features, n_classes)
         except TypeError as error:
@@ -81,7 +81,7 @@ class NetSettings(Common):
         return module
 
     def make_optimizer(self, module: nn.Module) -> torch.optim.Optimizer:
-        """The user's kind of optimizer, for what is to be trained of the module."""
+        """Make the user's kind of optimizer, for what is to be trained of the module."""
         trained = [p for p in module.parameters() if p.requires_grad]
         if not trained:
             raise bad_argument("module", "has no parameters to train", "at least one that requires a gradient")

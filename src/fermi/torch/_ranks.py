@@ -17,7 +17,7 @@ def ranks() -> int:
 
 
 def add_over_ranks(counts: Tensor) -> None:
-    """Make them the sum over all ranks."""
+    """Replace counts by their sum over all ranks."""
     if ranks() > 1:
         own = counts.cuda() if dist.get_backend() == "nccl" else counts
         dist.all_reduce(own)
@@ -25,14 +25,14 @@ def add_over_ranks(counts: Tensor) -> None:
 
 
 def average_over_ranks(parameter: nn.Parameter) -> None:
-    """After each backward pass its gradient is the mean over the ranks that made one. Asking again changes nothing."""
+    """Make W's gradient, after each backward pass, the mean over the ranks that made one; asking twice is harmless."""
     hooks = getattr(parameter, "_post_accumulate_grad_hooks", None) or {}
     if parameter.requires_grad and _queue not in hooks.values():
         parameter.register_post_accumulate_grad_hook(_queue)
 
 
 def _queue(parameter: Tensor) -> None:
-    """Average when the whole backward pass is over, and what DistributedDataParallel queues for its end as well.
+    """Average a gradient when the whole backward pass is over, after what DistributedDataParallel queues.
 
     Then every rank has sent the model's gradients first, in one order, so that a rank that has run out of batches can
     follow (`Joining`); and if the regularizer is inside, its gradient is no longer on its way.
@@ -49,7 +49,7 @@ def _average(parameter: Tensor) -> None:
 
 
 def _add_up(gradient: Tensor, passes: float) -> Tensor:
-    """The sum over ranks, followed by the number of ranks that made a backward pass."""
+    """The sum of a gradient over ranks, followed by the number of ranks that made a backward pass."""
     sums = torch.cat([gradient.flatten(), gradient.new_full((1,), passes)])
     dist.all_reduce(sums)
     return sums
@@ -95,7 +95,7 @@ class _Shadow(JoinHook):
         self.W = W
 
     def main_hook(self) -> None:
-        """Send nothing, in the place of a gradient."""
+        """Send zeros in the place of a gradient."""
         _add_up(torch.zeros_like(self.W), 0.0)
 
     def post_hook(self, is_last_joiner: bool) -> None:

@@ -12,7 +12,7 @@ from fermi.torch.cells import BatchCells
 
 
 def saddle(F: Tensor, W: Tensor, prior: Tensor, cells: BatchCells, weight: Tensor | None = None) -> Tensor:
-    """Σ weight_i (F_i · C[z_i, s_i] − 1) over the rows that count, C the class costs of W (corollary 1).
+    """The sum Σ weight_i (F_i · C[z_i, s_i] − 1) over the rows that count, C the class costs of W (corollary 1).
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def saddle(F: Tensor, W: Tensor, prior: Tensor, cells: BatchCells, weight: Tenso
 
 
 class _Saddle(torch.autograd.Function):
-    """Written out because W may be large: autograd would pass over all of it a dozen times, this does it twice."""
+    """A gradient written out because W may be large: autograd would pass over it a dozen times, this does so twice."""
 
     @staticmethod
     def forward(ctx: Any, F: Tensor, W: Tensor, prior: Tensor, z: Tensor, cell: Tensor, share: Tensor) -> Tensor:
@@ -46,7 +46,7 @@ class _Saddle(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradient in F is C; the one in W is that of `formulas.ermi.dual_gradient`, with its sign turned."""
+        """The gradient in F is C; the gradient in W is `formulas.ermi.dual_gradient` with its sign turned."""
         F, W, p, z, cell, share, costs = ctx.saved_tensors
         if torch.is_grad_enabled():  # for a second derivative
             costs = _costs(W, p, z, cell)
@@ -58,7 +58,7 @@ class _Saddle(torch.autograd.Function):
 
 
 def _costs(W: Tensor, p: Tensor, z: Tensor, cell: Tensor) -> Tensor:
-    """C of each row."""
+    """The class costs C of each row."""
     norms = (W * W).sum(1)
     costs: Tensor = row_costs(W.flatten(0, 1).index_select(0, cell), p, norms if len(W) == 1 else norms[z])
     return costs

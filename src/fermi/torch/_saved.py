@@ -13,12 +13,12 @@ from fermi.fitting.checkpoint import MarkedFile, plain
 
 
 class SavedRun(MarkedFile):
-    """The state of a network in training."""
+    """The file that keeps the state of a network in training."""
 
     damage = (pickle.UnpicklingError, RuntimeError, EOFError, KeyError, TypeError)
 
     def save(self, run: Any) -> None:
-        """Write the state after an epoch."""
+        """Write the state of a run after an epoch."""
         state = {
             "mark": self.mark,
             "states": run.states(),

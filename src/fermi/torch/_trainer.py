@@ -46,7 +46,7 @@ class NetFit:
 
 
 class NetTrainer:
-    """Fits one problem at any λ."""
+    """A trainer of networks, which fits one problem at any λ."""
 
     def __init__(self, problem: Problem, settings: NetSettings) -> None:
         self.problem, self.settings = problem, settings
@@ -83,7 +83,7 @@ class NetTrainer:
         return run.result()
 
     def _mark(self, run: _Run, held_out: Problem | None) -> str:
-        """What tells this fit from others."""
+        """A mark that tells this fit from others."""
         own = self.settings
         options = (own.lr, own.lr_w, own.schedule, own.batch_size, own.max_epochs, own.radius, own.patience, own.seed)
         shapes = [(name, tuple(value.shape)) for name, value in run.module.state_dict().items()]
@@ -99,7 +99,7 @@ def _seed(device: torch.device, seed: int) -> None:
 
 
 def _parts(problem: Problem) -> Iterator[Any]:
-    """What tells a problem from others; of the features a sample, since they may be larger than memory."""
+    """The parts that tell a problem from others; of the features a sample, since they may be larger than memory."""
     n = len(problem.target)
     some = take_rows(problem.X, np.unique(np.linspace(0, n - 1, 1000).astype(np.int64)))
     yield from (problem.X.shape, some.toarray() if hasattr(some, "toarray") else some)
@@ -108,14 +108,14 @@ def _parts(problem: Problem) -> Iterator[Any]:
 
 
 def _name(option: Any) -> str:
-    """A function is known by its name: its address differs from process to process."""
+    """The name by which a function is known: its address differs from process to process."""
     if isinstance(option, functools.partial):
         return f"{_name(option.func)}, {option.args}, {option.keywords}"
     return getattr(option, "__qualname__", None) or str(option)
 
 
 class _Alone(FermiRegularizer):
-    """Of a network that this process trains alone, whatever other processes do."""
+    """A regularizer of a network that this process trains alone, whatever other processes do."""
 
     over_ranks = False
 
@@ -153,7 +153,7 @@ class _Run:
         self.groups = [torch.as_tensor(a.codes) for a in problem.attributes]
 
     def advance(self) -> None:
-        """One pass over the rows, and its record."""
+        """Make one pass over the rows, and record it."""
         self.module.train()
         n = len(self.problem.target)
         # Parts of nearly one size, so that the last is not a tiny one.
@@ -169,7 +169,7 @@ class _Run:
         self._judge()
 
     def _take_step(self, rows: Any) -> None:
-        """Descend in θ and ascend in W."""
+        """Descend in θ and ascend in W on one batch."""
         device = self.own.device
         target, loss_weight, condition, weight = (column[rows].to(device) for column in self.rows)
         logits = self.module(self.feed(self.problem.X[rows]))
@@ -216,16 +216,16 @@ class _Run:
             self.ascent.param_groups[0]["lr"] = untuned if own.lr_w is None else own.lr_w
 
     def states(self) -> list[dict[str, Any]]:
-        """What the module and the regularizers hold."""
+        """The states of the module and the regularizers."""
         return [part.state_dict() for part in (self.module, *self.regularizers)]
 
     def load(self, states: list[dict[str, Any]]) -> None:
-        """Make the module and the regularizers hold this."""
+        """Put states into the module and the regularizers."""
         for part, state in zip((self.module, *self.regularizers), states, strict=True):
             part.load_state_dict(state)
 
     def duals(self) -> tuple[Floats, ...]:
-        """W of each term."""
+        """The W of each term."""
         return tuple(r.W.detach().double().cpu().numpy() for r in self.regularizers)
 
     def _record(self) -> Record:
@@ -235,7 +235,7 @@ class _Run:
         return {"epoch": self.epoch, "step": self.step, "seconds": passed, **parts(value, dual_gap=gap)}
 
     def _judge(self) -> None:
-        """See how the module does on the rows held out, and remember the best."""
+        """Judge the module on the rows held out, and remember the best."""
         if self.held_out is None:
             return
         logits = predict_logits(self.module, self.held_out.X, self.own.device)
@@ -247,14 +247,14 @@ class _Run:
             self.best_states = copy.deepcopy(self.states())
 
     def result(self) -> NetFit:
-        """The last state, or the best one on the rows held out."""
+        """The last state of the module, or the best one on the rows held out."""
         if self.best_states is not None:
             self.load(self.best_states)
         self.module.eval()
         return NetFit(self.module, self.duals(), self.history, self.epoch, self.own.device)
 
     def _fresh_module(self) -> nn.Module:
-        """A copy of the user's module, or one made by his function."""
+        """A copy of the user's module, or one made by the user's function."""
         if isinstance(self.own.module, nn.Module):
             return copy.deepcopy(self.own.module)
         n_features = int(np.prod(self.problem.X.shape[1:]))

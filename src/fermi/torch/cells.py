@@ -17,7 +17,7 @@ class BatchCells(NamedTuple):
 
     @classmethod
     def of(cls, condition: Tensor | None, sensitive: Tensor, n_groups: int) -> BatchCells:
-        """From codes, -1 where a row does not count; without conditions there is one."""
+        """Make cells from codes, -1 where a row does not count; without conditions there is one."""
         if condition is None:
             cell = sensitive.clamp_min(0)
             return cls(cell, cell, sensitive >= 0)

@@ -17,7 +17,7 @@ _CHUNK = 2048  # rows predicted at once
 
 
 def read_rows(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
-    """X as an array or a CSR matrix and y as an array; tables are checked as scikit-learn does."""
+    """Read X as an array or a CSR matrix and y as an array; tables are checked as scikit-learn does."""
     X, y = _array(X), _array(y)
     if isinstance(X, np.ndarray) and (X.ndim > 2 or (X.ndim == 2 and X.dtype.kind in "iu")):
         matrix, y = _read_any(estimator, X, y, reset=reset)
@@ -39,7 +39,7 @@ def _array(given: Any) -> Any:
 
 
 def _read_any(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-    """Rows that are no table of floats: images, texts."""
+    """Read rows that are no table of floats, such as images or texts."""
     if X.dtype.kind not in "fiub" or len(X) == 0:
         raise bad_argument("X", f"is {X.dtype} of shape {X.shape}", "numbers, one row per entry of the first axis")
     if X.dtype.kind == "f" and not np.isfinite(X).all():
@@ -67,7 +67,7 @@ class Feed:
         self.words = any(isinstance(part, nn.Embedding | nn.EmbeddingBag) for part in module.modules())
 
     def __call__(self, rows: Any) -> Tensor:
-        """The rows on the module's device."""
+        """Turn rows into a tensor on the module's device."""
         dense = rows.toarray() if hasattr(rows, "toarray") else rows
         # A copy: torch takes no read-only or reversed rows, and a module may change in place what it is given.
         tensor = torch.as_tensor(np.array(dense, order="C"))
@@ -77,7 +77,7 @@ class Feed:
 
 @torch.no_grad()
 def predict_logits(module: nn.Module, X: Any, device: torch.device) -> Floats:
-    """Logits of all rows, in evaluation mode."""
+    """Predict the logits of all rows, in evaluation mode."""
     training, feed = module.training, Feed(module, device)
     module.eval()
     parts = [module(feed(X[i : i + _CHUNK])).double().cpu().numpy() for i in range(0, X.shape[0], _CHUNK)]
@@ -86,7 +86,7 @@ def predict_logits(module: nn.Module, X: Any, device: torch.device) -> Floats:
 
 
 def first_logits(module: nn.Module, X: Any, n_classes: int, device: torch.device) -> Floats:
-    """Those before training, which show whether module and rows suit each other."""
+    """Predict the logits before training, which show whether module and rows suit each other."""
     expected = (X.shape[0], n_classes)
     try:
         logits = predict_logits(module, X, device)

@@ -233,7 +233,7 @@ class FermiRegularizer(Joining, nn.Module):
             average_over_ranks(self.W)
 
     def _cells(self, sensitive: Tensor, target: Tensor | None) -> BatchCells:
-        """Where each row belongs."""
+        """The cells that the rows of a batch belong to."""
         sensitive = as_codes("sensitive", sensitive)
         self._check_codes("sensitive", sensitive, self.n_groups)
         if not self.needs_target:
@@ -249,7 +249,7 @@ class FermiRegularizer(Joining, nn.Module):
         return BatchCells.of(target, sensitive, self.n_groups)
 
     def _looks_at(self, tensor: Tensor) -> bool:
-        """Whether to check values: where that does not wait for a device, or if asked to."""
+        """Whether to check the values of a tensor: where that does not wait for a device, or if asked to."""
         return not torch.compiler.is_compiling() and (self.debug or tensor.device.type == "cpu")
 
     def _check_codes(self, name: str, codes: Tensor, size: int) -> None:
@@ -260,7 +260,7 @@ class FermiRegularizer(Joining, nn.Module):
                 raise bad_argument(name, f"holds codes from {low} to {high}", f"-1 (unknown) to {size - 1}")
 
     def _check(self, logits: Tensor, cells: BatchCells, weight: Tensor | None) -> None:
-        """What would be broadcast, an index out of range or a division by zero further on."""
+        """Refuse what would be broadcast, an index out of range or a division by zero further on."""
         expected = (len(cells.cell), self.n_classes)
         if not isinstance(logits, Tensor) or logits.shape != expected:
             shape = tuple(getattr(logits, "shape", ()))
@@ -297,5 +297,5 @@ class FermiRegularizer(Joining, nn.Module):
 
 
 def _full_precision(device: str) -> AbstractContextManager[None]:
-    """No autocast inside. Some devices, such as "meta", have none that could be turned off."""
+    """A context without autocast; some devices, such as "meta", have none that could be turned off."""
     return torch.autocast(device, enabled=False) if torch.amp.is_autocast_available(device) else nullcontext()

@@ -222,7 +222,7 @@ class TradeoffCurve:
             reason = f"{self._at(index)} has the smallest error of the {len(within)} models"
             return Picked(index, True, f"{reason} whose violation on the validation rows is at most {bound:g}.")
         if rows["violation"].isna().all():
-            raise FermiError("No two groups have validation rows to compare: `cv` judges on all rows.")
+            raise FermiError("No two groups have validation rows to compare: pass `cv`, so that all rows judge.")
         best = rows.iloc[int(rows["violation"].fillna(np.inf).argmin())]
         index = _most_accurate(rows[rows["violation"] <= best["violation"] + NEARLY * best["standard_error"]])
         found = rows.iloc[index]

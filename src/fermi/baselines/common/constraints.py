@@ -34,6 +34,5 @@ def refuse_uniform_groups(rows: Rows, labels: tuple[str, ...]) -> None:
     np.add.at(counts, (rows.s, rows.y), 1.0)
     uniform = np.flatnonzero((counts == 0).any(axis=1))
     if len(uniform):
-        raise bad_argument(
-            "sensitive_features", f"holds the group {labels[uniform[0]]!r} with one class only", "both in every group"
-        )
+        found = f"holds the group {labels[uniform[0]]!r} with one class only"
+        raise bad_argument("sensitive_features", found, "rows of both classes in every group")

@@ -179,8 +179,7 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
         Returns
         -------
-        (n, m) array
-            One column per class, in the order of `classes_`.
+        (n, m) array with one column per class, in the order of `classes_`
         """
         check_is_fitted(self)
         return self._proba(*self._read_new(X, sensitive_features))
@@ -198,7 +197,6 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         float
-            The share of rows predicted rightly.
         """
         return float(accuracy_score(y, self.predict(X, sensitive_features), sample_weight=sample_weight))
 
@@ -248,11 +246,13 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         sizes = (problem.n_classes, len(groups.labels), problem.n_conditions)
         rows = Rows(problem.X, target, groups.codes, problem.conditions, *sizes)
         if not (rows.cells >= 0).any():
-            raise bad_argument("sensitive_features", "is unknown wherever the notion looks", "some known groups there")
+            expected = "a known group in some row that the notion counts"
+            raise bad_argument("sensitive_features", "is unknown wherever the notion looks", expected)
         if not self.capabilities.unknown_attribute:
             rows = rows.take(groups.codes >= 0)
             if len(np.unique(rows.y)) < rows.n_classes:
-                raise bad_argument("sensitive_features", "is unknown in all rows of a class", "some known groups there")
+                expected = "a known group in some row of every class"
+                raise bad_argument("sensitive_features", "is unknown in all rows of a class", expected)
         return rows
 
     def _refuse(self, n_classes: int, n_groups: int) -> None:

@@ -60,7 +60,7 @@ def both(logit: float) -> tuple[float, float]:
 
 @inlined
 def predict_row(rows: Features, i: int, window: Floats, v: int, at: Moving, F: Floats, u: int) -> None:
-    """F[u] = softmax of row i's logits; one weight vector stands for two classes, the first with the logit 0."""
+    """Predict a row: F[u] = softmax of its logits; one weight vector stands for two classes, the first with logit 0."""
     m, theta, b = F.shape[1], at.theta, at.b
     if theta.shape[0] == 1:
         F[u, 0], F[u, 1] = both(row_dot(rows.X, i, rows.inverse_scale, window, v, theta, 0) + b[0])
@@ -79,7 +79,7 @@ def predict_row(rows: Features, i: int, window: Floats, v: int, at: Moving, F: F
 
 @inlined
 def row_gradient(F: Floats, u: int, labels: Labels, i: int, lam: float, at: Moving, G: Floats) -> None:
-    """G[u] = ∇ of weight · loss + λ Σ_t count_t ψ_t in the logits of row i, with C = 2 W[s]/√p − ‖W‖² per column."""
+    """The gradient G[u] of weight · loss + λ Σ_t count_t ψ_t in row i's logits; C = 2 W[s]/√p − ‖W‖² per column."""
     m, weight = F.shape[1], labels.weight[i]
     V, scale, norms = at.V, at.scale, at.norms
     for j in range(m):
@@ -112,7 +112,7 @@ def rescale(z: int, V: Floats, scale: Floats, zone: Ints) -> None:
 def ascend(
     F: Floats, order: Ints, start: int, stop: int, labels: Labels, rate: float, at: Moving, mass: Floats
 ) -> None:
-    """W ← W + rate/2 · ∇_W of the batch's Ψ, with W[c] = scale[z] ∘ V[c] and norms[z] = Σ_s W² kept up to date.
+    """Take the ascent step W ← W + rate/2 · ∇_W Ψ of the batch, with W[c] = scale[z] ∘ V[c], and update norms[z].
 
     The decay W (1 − rate · p̂_ŷ) touches the scales alone, so a step costs the same for any number of groups.
     """
@@ -149,7 +149,7 @@ def ascend(
 
 @inlined
 def project(radius: float, scale: Floats, norms: Floats) -> None:
-    """W onto the Frobenius ball."""
+    """Project W onto the Frobenius ball."""
     total = norms.sum()
     if total > radius * radius:
         shrink = radius / np.sqrt(total)

@@ -14,12 +14,12 @@ ROUNDS = 10  # of the power iteration
 
 
 def sample_size(design: Design, n: int) -> int:
-    """How many rows L is estimated from: more than the columns where that is cheap, since fewer would overstate it."""
+    """The number of rows that L is estimated from: more than columns where that is cheap, as fewer overstate it."""
     return min(n, max(512, min(2 * design.shape[0], 4096)))
 
 
 def largest_curvature(design: Design, objective: FairObjective, rng: np.random.Generator) -> float:
-    """L: a quarter of the largest eigenvalue of the design (half with three classes or more), from some rows."""
+    """The curvature L, from some rows: a quarter of the design's largest eigenvalue, or half beyond two classes."""
     n = len(objective.target)
     rows = rng.choice(n, sample_size(design, n), replace=False)
     few = replace(design, X=design.X[rows])

@@ -16,7 +16,7 @@ from fermi.linear.solvers._zones import Zones
 
 @dataclass(eq=False)
 class State:
-    """What the steps change: θ with one row per logit, W[c] = scale[z] ∘ V[c], norms[z] = Σ_s W², and sums of θ."""
+    """The state that the steps change: θ with one row per logit, W[c] = scale[z] ∘ V[c], norms[z] = Σ_s W², Σ θ."""
 
     theta: Floats
     b: Floats
@@ -33,7 +33,7 @@ class State:
 
 
 class Loop:
-    """The constants of a run, arranged for the compiled loops."""
+    """The constants of a run of Algorithm 1, arranged for the compiled loops."""
 
     def __init__(
         self, design: Design, objective: FairObjective, *, l2: float, batch: int, radius: float, averaged: bool
@@ -51,7 +51,7 @@ class Loop:
         self._labels = Labels(objective.target, weight, cells, counts, terms.zone, terms.inverse_root)
 
     def start(self, theta: Floats, duals: tuple[Floats, ...] | None) -> State:
-        """The state at θ and W of each term, zero unless given."""
+        """The state to begin with, at θ and W of each term, zero unless given."""
         m = self.design.n_classes
         rows = np.array(theta[: self.design.X.shape[1]].T, dtype=np.float64, order="C")
         b = theta[-1].astype(np.float64) if self.design.intercept else np.zeros(self.design.n_logits)
@@ -73,7 +73,7 @@ class Loop:
         state.taken += len(eta)
 
     def theta(self, state: State) -> Floats:
-        """θ as the design wants it: the present one, or the mean over all steps."""
+        """The θ of a state as the design wants it: the present one, or the mean over all steps."""
         if self.averaged and state.taken > 0:
             weights, b = state.theta_sum.T / state.taken, state.b_sum / state.taken
         else:
@@ -81,5 +81,5 @@ class Loop:
         return np.vstack([weights, b]) if self.design.intercept else weights.copy()
 
     def duals(self, state: State) -> tuple[Floats, ...]:
-        """W of each term."""
+        """The W of each term in a state."""
         return self.terms.split(state.V * state.scale[self.terms.zone])

@@ -19,7 +19,7 @@ WINDOW = 16  # rows
 
 
 def load_rows(X: Any, order: Any, start: int, stop: int, centre: Any, inverse_scale: Any, window: Any) -> None:
-    """window[u] = (x_i − centre) / scale for the rows i = order[start + u]."""
+    """Load rows into the window: window[u] = (x_i − centre) / scale for the rows i = order[start + u]."""
     raise RuntimeError("only compiled code calls this")
 
 
@@ -29,12 +29,12 @@ def fetch_row(X: Any, i: int) -> None:
 
 
 def row_dot(X: Any, i: int, inverse_scale: Any, window: Any, u: int, theta: Any, r: int) -> float:
-    """θ_r · row i, which is row u of the window."""
+    """The product θ_r · row i, which is row u of the window."""
     raise RuntimeError("only compiled code calls this")
 
 
 def row_add(X: Any, window: Any, u: int, factor: float, out: Any, r: int) -> None:
-    """out_r ← out_r + factor · row u of the window, if X has one."""
+    """Add a row: out_r ← out_r + factor · row u of the window, if X has one."""
     raise RuntimeError("only compiled code calls this")
 
 
@@ -42,7 +42,7 @@ def row_step(
     X: Any, i: int, inverse_scale: Any, window: Any, u: int, step: float, penalty: float, l2: Any, small: bool,
     theta: Any, r: int,
 ) -> None:  # fmt: skip
-    """θ_r ← θ_r shrunk by the penalty − step · row i, in the columns that the row has.
+    """Step along a row: θ_r ← θ_r shrunk by the penalty − step · row i, in the columns that the row has.
 
     Shrunk is θ (1 − penalty · l2), or θ / (1 + penalty · l2) where that is not `small`: no step makes it unstable.
     """

@@ -18,7 +18,7 @@ from fermi.linear.solvers.reference import SMALL_PENALTY_STEP
 
 @inlined
 def fetch_cell(c: int, zone: Ints, inverse_root: Floats, V: Floats) -> None:
-    """Ask for what a step reads of a cell: with many groups it is far away."""
+    """Ask the processor for what a step reads of a cell: with many groups it is far away."""
     if c >= 0:
         prefetch(zone, c, 0)
         prefetch(inverse_root, c, 0)
@@ -29,7 +29,7 @@ def fetch_cell(c: int, zone: Ints, inverse_root: Floats, V: Floats) -> None:
 def run_single_rows(
     rows: Features, labels: Labels, order: Ints, eta: Floats, rate: Floats, lam: float, at: Moving
 ) -> None:
-    """One pass over `order`: descend in (θ, b), ascend in W, both from the same point."""
+    """Pass once over `order`, a row at a time: descend in (θ, b), ascend in W, both from the same point."""
     X, inverse_scale, l2 = rows.X, rows.inverse_scale, rows.l2
     target, weight, cells, counts, zone, inverse_root = labels
     theta, b, V, scale, norms = at

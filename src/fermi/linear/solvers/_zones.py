@@ -1,4 +1,4 @@
-"""The terms of an objective side by side, as the compiled loops want them."""
+"""The terms of an objective side by side, numbered as the compiled loops want them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Zones:
         return cls(cells, counts, np.concatenate(zones), np.concatenate(roots), shapes)
 
     def split(self, W: Floats) -> tuple[Floats, ...]:
-        """W of each term, Z × k × m, from one row per cell."""
+        """The W of each term, Z × k × m, from one row per cell."""
         duals, first = [], 0
         for Z, k in self.shapes:
             duals.append(W[first : first + Z * k].reshape(Z, k, W.shape[1]))
@@ -59,11 +59,11 @@ class Zones:
         return tuple(duals)
 
     def join(self, duals: tuple[Floats, ...], m: int) -> Floats:
-        """The opposite of split, always a copy."""
+        """One row of W per cell, from the W of each term; always a copy."""
         return np.concatenate([np.zeros((0, m)), *(W.reshape(-1, m) for W in duals)])
 
     def squares(self, W: Floats) -> Floats:
-        """Σ_s W² per zone and class."""
+        """The column norms Σ_s W² of W, per zone and class."""
         total = np.zeros((sum(Z for Z, _ in self.shapes), W.shape[1]))
         np.add.at(total, self.zone, W**2)
         return total

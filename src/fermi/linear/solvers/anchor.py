@@ -27,7 +27,7 @@ _MOST_SLOPES = 20_000_000  # numbers in A; beyond, batches do without the anchor
 
 
 class Point(NamedTuple):
-    """(θ, W of each term), or the gradients there."""
+    """A point (θ, W of each term), or the gradients there."""
 
     theta: Floats
     duals: tuple[Floats, ...]
@@ -39,7 +39,7 @@ def ascent(term: Term, lam: float, W: Floats, table: Floats) -> Floats:
 
 
 def slopes_of(design: Design, term: Term, F: Floats) -> Floats:
-    """A[c, j] = Σ over the rows of cell c of share_i x_i ⊗ F_ij (e_j − F_i), Z × k × m × the shape of θ."""
+    """The slopes A[c, j] = Σ over the rows of cell c of share_i x_i ⊗ F_ij (e_j − F_i), Z × k × m × the shape of θ."""
     (Z, k), m = term.prior.shape, F.shape[1]
     A = np.zeros((Z * k, m, *design.shape))
     order = np.argsort(term.cells, kind="stable")
@@ -56,7 +56,7 @@ def slopes_of(design: Design, term: Term, F: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Anchor:
-    """A point θ̃ where everything was computed on all rows; `slopes` is empty where A would be too large to keep."""
+    """A point θ̃ where everything was computed on all rows; `slopes` is empty where A would be too large."""
 
     design: Design
     objective: FairObjective
@@ -68,7 +68,7 @@ class Anchor:
 
     @classmethod
     def at(cls, design: Design, objective: FairObjective, theta: Floats) -> Anchor:
-        """One pass for the predictions, and one for A."""
+        """Make an anchor, with one pass for the predictions and one for the slopes."""
         logits = design.logits(theta)
         F = objective.predictions(logits)
         tables = tuple(term.rows.soft(F) for term in objective.terms)
@@ -77,13 +77,13 @@ class Anchor:
         return cls(design, objective, theta, logits, F, tables, slopes)
 
     def gradient(self, duals: tuple[Floats, ...]) -> Point:
-        """∇F at (θ̃, W) from all rows, without the penalty."""
+        """The gradient ∇F at (θ̃, W) from all rows, without the penalty."""
         v = self.design.pull_back(self.objective.saddle_gradient(self.logits, duals))
         parts = zip(self.objective.terms, duals, self.tables, strict=True)
         return Point(v, tuple(ascent(term, self.objective.lam, W, T) for term, W, T in parts))
 
     def difference(self, rows: Ints, new: Point, old: Point) -> Point:
-        """∇F(new) − ∇F(old), both estimated from the same rows."""
+        """The difference ∇F(new) − ∇F(old), both estimated from the same rows."""
         batch, few = self._restricted(rows), replace(self.design, X=self.design.X[rows])
         z_new = few.logits(new.theta)
         z_old = z_new if new.theta is old.theta else few.logits(old.theta)
@@ -93,14 +93,14 @@ class Anchor:
         return Point(v, tuple(a - b for a, b in zip(u_new, u_old, strict=True)))
 
     def _mean_slope(self, duals: tuple[Floats, ...]) -> Floats:
-        """λ Σ C(W) Ã: what the anchor's predictions charge θ, from all rows."""
+        """The slope λ Σ C(W) Ã: what the anchor's predictions charge θ, from all rows."""
         total = np.zeros_like(self.theta)
         for term, W, A in zip(self.objective.terms, duals, self.slopes, strict=bool(self.slopes)):
             total += self.objective.lam * np.tensordot(term.costs(W).reshape(W.shape), A, 3)
         return total
 
     def _restricted(self, rows: Ints) -> Batch:
-        """Some rows, weighted so that their sums are unbiased for those over all rows."""
+        """The objective of some rows, weighted so that their sums are unbiased for those over all rows."""
         whole = self.objective
         factor = len(whole.target) / len(rows)
         terms = tuple(replace(t, rows=t.rows.take(rows).weighed(factor * t.share[rows])) for t in whole.terms)
@@ -118,7 +118,7 @@ class Batch:
     anchored: bool
 
     def row_gradient(self, logits: Floats, duals: tuple[Floats, ...]) -> Floats:
-        """∇ in the logits, less the part Σ C(W) Ã_B that the anchor adds back from all rows."""
+        """The gradient in the logits, less the part Σ C(W) Ã_B that the anchor adds back from all rows."""
         G = self.objective.saddle_gradient(logits, duals)
         if self.anchored:
             for term, W in zip(self.objective.terms, duals, strict=True):
@@ -126,7 +126,7 @@ class Batch:
         return G
 
     def ascents(self, anchor: Anchor, logits: Floats, point: Point) -> tuple[Floats, ...]:
-        """∇_W of each term, from the batch's estimate of T."""
+        """The gradient ∇_W of each term, from the batch's estimate of T."""
         F = self.objective.predictions(logits)
         if not self.anchored:
             tables = [term.rows.soft(F) for term in self.objective.terms]

@@ -34,7 +34,7 @@ class Start(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """The parameters θ, W of each term (Z × k × m), whether the tolerance was met, and the passes or iterations."""
+    """A solution: θ, W of each term (Z × k × m), whether the tolerance was met, and the passes or iterations."""
 
     theta: Floats
     duals: tuple[Floats, ...]

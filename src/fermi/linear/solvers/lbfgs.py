@@ -64,7 +64,7 @@ class LBFGS:
 
 
 class _Evaluation:
-    """Φ + ½ l2 ‖weights‖² and its gradient at flattened parameters; `record` holds the last value's parts."""
+    """A function for scipy: Φ + ½ l2 ‖weights‖² and its gradient at flattened parameters; `record` keeps the parts."""
 
     def __init__(self, design: Design, objective: FairObjective, l2: float) -> None:
         self.design, self.objective, self.l2 = design, objective, l2

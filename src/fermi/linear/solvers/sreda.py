@@ -52,7 +52,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class StepMatrices:
-    """H and D: how far one step goes in each direction."""
+    """The step matrices H and D: how far one step goes in each direction."""
 
     diagonal: Floats
     J: Floats
@@ -65,32 +65,32 @@ class StepMatrices:
     def of(
         cls, diagonal: Floats, J: Floats, penalty: Floats, ascent: tuple[Floats, ...], radius: float
     ) -> StepMatrices:
-        """H = diagonal + penalty + JᵀJ, inverted by the Woodbury identity; D⁻¹ of each term."""
+        """Make the steps: H = diagonal + penalty + JᵀJ, inverted by the Woodbury identity; D⁻¹ of each term."""
         H = diagonal + penalty
         core: Floats = np.linalg.inv(np.eye(len(J)) + (J / H.ravel()) @ J.T).astype(np.float64)
         return cls(H, J, core, penalty, ascent, radius)
 
     def descend(self, theta: Floats, v: Floats) -> Floats:
-        """θ − H⁻¹ (v + ∇ penalty)."""
+        """The θ after a descent step, θ − H⁻¹ (v + ∇ penalty)."""
         x = (v + self.penalty * theta) / self.diagonal
         along = self.J.T @ (self.core @ (self.J @ x.ravel()))
         moved: Floats = theta - x + along.reshape(theta.shape) / self.diagonal
         return moved
 
     def ascend(self, duals: tuple[Floats, ...], u: tuple[Floats, ...]) -> tuple[Floats, ...]:
-        """W + D⁻¹ u, in the ball."""
+        """The W after an ascent step, W + D⁻¹ u, in the ball."""
         return projected(tuple(W + a * g for W, a, g in zip(duals, self.ascent, u, strict=True)), self.radius)
 
 
 def projected(duals: tuple[Floats, ...], radius: float) -> tuple[Floats, ...]:
-    """W of all terms together onto the Frobenius ball."""
+    """Project W of all terms together onto the Frobenius ball."""
     norm = np.sqrt(sum(float((W**2).sum()) for W in duals))
     return tuple(W * (radius / norm) for W in duals) if norm > radius else duals
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What stays the same through a run. `eta_theta` and `eta_w` are plain steps; None leaves them automatic."""
+    """The settings of a run, which stay the same: `eta_theta` and `eta_w` are plain steps, None if automatic."""
 
     batch: int
     period: int
@@ -101,7 +101,7 @@ class Plan:
     eta_w: float | None
 
     def steps(self, anchor: Anchor, size: float) -> StepMatrices:
-        """The steps until the next full gradient."""
+        """The step matrices until the next full gradient."""
         if self.eta_theta is not None:
             diagonal, J = np.full_like(self.penalty, 1.0 / self.eta_theta), np.zeros((0, anchor.theta.size))
         else:
@@ -109,7 +109,7 @@ class Plan:
         return StepMatrices.of(diagonal, J, self.penalty, self.ascent(anchor), self.radius)
 
     def ascent(self, anchor: Anchor) -> tuple[Floats, ...]:
-        """D⁻¹ of each term: D = 2λ p̂_ŷ/rate, or its largest entry where a ball would meet uneven steps at a slant."""
+        """The D⁻¹ of each term: D = 2λ p̂_ŷ/rate, or its largest entry, lest a ball meet uneven steps at a slant."""
         if self.eta_w is not None:
             return tuple(np.full((1, 1, 1), self.eta_w) for _ in anchor.tables)
         masses = [T.sum(axis=1, keepdims=True) for T in anchor.tables]
@@ -122,7 +122,7 @@ class Plan:
 
 
 def residual_slopes(anchor: Anchor) -> Floats:
-    """J: the slopes in θ of r = √(2λ) (P − p_s p_ŷ)/√(p_s p_ŷ), per cell and class, the divisor held fixed."""
+    """The slopes J in θ of r = √(2λ) (P − p_s p_ŷ)/√(p_s p_ŷ), per cell and class, the divisor held fixed."""
     rows = [np.zeros((0, anchor.theta.size))]
     for term, T, A in zip(anchor.objective.terms, anchor.tables, anchor.slopes, strict=bool(anchor.slopes)):
         prior = term.prior[:, :, None]
@@ -213,7 +213,7 @@ class Run:
         self.seen = 0 if plan.eta_theta is not None else ROUNDS * sample_size(design, len(objective.target))
 
     def entry(self) -> Record:
-        """The best point's record, now."""
+        """The record of the best point, as of now."""
         return {"step": self.taken, "seconds": time.perf_counter() - self.began, **self.kept}
 
     def judge(self) -> None:
@@ -239,7 +239,7 @@ class Run:
             self.kept = found
 
     def advance(self, epochs: int, rng: np.random.Generator) -> bool:
-        """Take the steps up to the next full gradient, or say that the passes do not allow any."""
+        """Take the steps up to the next full gradient; return whether the passes allowed any."""
         n, plan = len(self.objective.target), self.plan
         cost = (4 if self.trained.terms else 2) * plan.batch
         allowed = (epochs - 1) * n - self.seen
@@ -265,7 +265,7 @@ class Run:
 
 
 def recursion(anchor: Anchor, plan: Plan, size: float, point: Point, count: int, rng: np.random.Generator) -> Point:
-    """Some steps from a point at the anchor's θ, by the recursion above."""
+    """Take some steps from a point at the anchor's θ, by the recursive gradients of SREDA."""
     steps = plan.steps(anchor, size)
     n, terms = len(anchor.objective.target), bool(anchor.objective.terms)
     theta, W = point.theta, point.duals if terms else ()

@@ -25,14 +25,14 @@ Choice = float | Literal["auto"] | Callable[[int], float]
 
 @dataclass(frozen=True)
 class Steps:
-    """η_θ in the units of the standardised design and η_w, as functions of an array of step numbers."""
+    """The step sizes η_θ, in the units of the standardised design, and η_w, as functions of step numbers."""
 
     eta: Sizes
     eta_w: Sizes
     automatic: bool = False
 
     def scaled(self, factor: float) -> Steps:
-        """All steps times a factor."""
+        """The step sizes, all times a factor."""
         eta, eta_w = self.eta, self.eta_w
         return Steps(lambda step: factor * eta(step), lambda step: factor * eta_w(step), self.automatic)
 
@@ -40,7 +40,7 @@ class Steps:
 def make_steps(
     eta_theta: Choice, eta_w: Choice, *, design: Design, objective: FairObjective, batch: int, total: int
 ) -> Steps:
-    """Steps from what a user gave for each: "auto", a number, or a function from the step's number to a number."""
+    """Make step sizes from what a user gave for each: "auto", a number, or a function of the step's number."""
     untuned = automatic(design, objective, batch, total)
     return Steps(
         sizes_of("eta_theta", eta_theta, untuned.eta),
@@ -61,7 +61,7 @@ def untuned(design: Design, objective: FairObjective, batch: int) -> tuple[float
 
 
 def automatic(design: Design, objective: FairObjective, batch: int, total: int) -> Steps:
-    """Steps that work untuned: from λ = 0 to 20 at any batch size, and for most problems to 200.
+    """Step sizes that work untuned: from λ = 0 to 20 at any batch size, and for most problems to 200.
 
     They fall linearly to zero over `total` steps. At first W is a mean over all steps so far, the later ones counting
     more, and θ waits for it: with a large λ, a W far from its place would throw θ about.
@@ -88,7 +88,7 @@ def automatic(design: Design, objective: FairObjective, batch: int, total: int) 
 
 
 def sizes_of(name: str, choice: Choice, untuned: Sizes) -> Sizes:
-    """Sizes from what a user gave; the untuned ones if that is "auto"."""
+    """The step sizes that a user gave; the untuned ones for "auto"."""
     if isinstance(choice, str):
         return untuned
     if callable(choice):
@@ -119,7 +119,7 @@ def _of_function(name: str, size: Callable[[int], float]) -> Sizes:
 
 
 def untuned_passes(n: int, batch: int, lam: float) -> int:
-    """How many passes do, untuned: enough rows for small data, enough steps for large batches, more for large λ."""
+    """The number of passes that do untuned: enough rows for small data and steps for large batches, more at large λ."""
     enough = max(_PASSES, min(-(-_ENOUGH_ROWS // n), _MOST_PASSES), -(-_ENOUGH_STEPS * batch // n))
     return round(enough * min(max(1.0, math.sqrt(lam / 20.0)), 8.0))
 

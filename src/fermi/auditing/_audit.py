@@ -18,8 +18,9 @@ from fermi.auditing._result import Audit
 from fermi.auditing._tally import Tally, tally
 from fermi.errors import bad_argument, listed
 from fermi.inputs.arguments import generator, number, whole
+from fermi.inputs.coded_groups import CodedGroups
 from fermi.inputs.columns import read_columns
-from fermi.inputs.groups import ARGUMENT, CodedGroups
+from fermi.inputs.groups import ARGUMENT
 from fermi.notions import Notion, as_notion
 from fermi.records import AuditRecord, Estimate
 
@@ -104,7 +105,17 @@ def audit(
 def audited_groups(sensitive_features: Any, attributes: str) -> dict[str, CodedGroups]:
     """The groups that audits of these rows are about, by what follows the rows' name in an audit's title.
 
-    These are the joint groups, or for attributes="each" those of each column, called ": column".
+    Parameters
+    ----------
+    sensitive_features : array, Series, DataFrame or dict of columns
+        One column or several.
+    attributes : str
+        "intersection" for the joint groups, "each" for those of each column.
+
+    Returns
+    -------
+    dict of str to CodedGroups
+        The joint groups under the empty text, those of a column under ": column".
     """
     columns = read_columns(sensitive_features, ARGUMENT)
     if attributes != "each" or len(columns) == 1:
@@ -115,7 +126,24 @@ def audited_groups(sensitive_features: Any, attributes: str) -> dict[str, CodedG
 def audits_by_column(
     name: str, y_true: Any, y_pred: Any, groups: Mapping[str, CodedGroups], **options: Any
 ) -> dict[str, AuditRecord]:
-    """An audit for each of the `audited_groups`, by its title."""
+    """An audit for each of the groups that `audited_groups` found.
+
+    Parameters
+    ----------
+    name : str
+        What the rows are called, such as "test".
+    y_true, y_pred
+        As in `audit`.
+    groups : dict of str to CodedGroups
+        What `audited_groups` returned for these rows.
+    **options
+        What `audit` takes besides.
+
+    Returns
+    -------
+    dict of str to AuditRecord
+        The audits, by their titles.
+    """
     return {
         f"{name}{which}": audit(y_true, y_pred, sensitive_features=coded, **options).record
         for which, coded in groups.items()

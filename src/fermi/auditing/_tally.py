@@ -15,10 +15,11 @@ from fermi.compiled.parallel import chunks, over_parts
 from fermi.errors import bad_argument, listed
 from fermi.fitting.scores import most_probable
 from fermi.inputs.cells import count, count_bins, count_products, n_cells
+from fermi.inputs.coded_groups import CodedGroups
 from fermi.inputs.codes import Codes
 from fermi.inputs.columns import as_frame, check_rows, read_column, read_columns
 from fermi.inputs.encode import encode, same_kind, sort_key
-from fermi.inputs.groups import ARGUMENT, CodedGroups, arrange, group_codes, positions
+from fermi.inputs.groups import ARGUMENT, arrange, group_codes, positions
 from fermi.inputs.predictions import Prediction, read_prediction, read_weight
 from fermi.notions import Notion
 

@@ -58,7 +58,7 @@ class Cells:
         return self.shape[0] * self.shape[1]
 
     def weighed(self, weight: Floats) -> Cells:
-        """These cells with other weights of the rows."""
+        """The cells of the same rows with other weights."""
         return replace(self, weight=weight)
 
     def take(self, rows: Ints | slice) -> Cells:

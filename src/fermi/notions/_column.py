@@ -64,7 +64,18 @@ class ConditionalParity(Notion):
         return self._column
 
     def choice(self, conditions: Sequence[Any]) -> str:
-        """The values that count, if they were chosen."""
+        """The values that count, in words that follow the name, if they were chosen.
+
+        Parameters
+        ----------
+        conditions : sequence
+            The values of 𝒵.
+
+        Returns
+        -------
+        str
+            Such as " within 'north'", or nothing.
+        """
         return "" if self.within is None else f" within {listed(conditions)}"
 
     def aligned(self, index: Any) -> Notion:

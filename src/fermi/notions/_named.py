@@ -90,15 +90,48 @@ class EqualOpportunity(Notion):
         return self.advantaged is None
 
     def choice(self, conditions: Sequence[Any]) -> str:
-        """The advantaged labels."""
+        """The advantaged labels, in words that follow the name.
+
+        Parameters
+        ----------
+        conditions : sequence
+            The values of 𝒵.
+
+        Returns
+        -------
+        str
+            Such as " of 1".
+        """
         return f" of {listed(conditions)}"
 
     def of_labels(self, labels: Any) -> Notion:
-        """About these as the advantaged ones."""
+        """Equal opportunity with these as the advantaged labels.
+
+        Parameters
+        ----------
+        labels : label or set of labels
+            The advantaged labels.
+
+        Returns
+        -------
+        EqualOpportunity
+            A new notion.
+        """
         return EqualOpportunity(labels)
 
     def labels_of(self, classes: Sequence[Any]) -> list[Any]:
-        """The advantaged labels."""
+        """The advantaged labels.
+
+        Parameters
+        ----------
+        classes : sequence
+            All classes, in order.
+
+        Returns
+        -------
+        list
+            The labels, sorted.
+        """
         chosen = self.advantaged or sorted(classes, key=sort_key)[-1:]
         return sorted(chosen, key=sort_key)
 

@@ -80,30 +80,96 @@ class Notion(ABC):
         return self.name + self.choice(conditions)
 
     def called(self, conditions: Sequence[Any]) -> str:
-        """The same for people."""
+        """The name in words, with 𝒵 where it is a choice.
+
+        Parameters
+        ----------
+        conditions : sequence
+            The values of 𝒵.
+
+        Returns
+        -------
+        str
+            Such as "equal opportunity of 1".
+        """
         return self.words + self.choice(conditions)
 
     def choice(self, conditions: Sequence[Any]) -> str:
-        """𝒵 in words that follow the name, where it is a choice."""
+        """𝒵 in words that follow the name, where it is a choice.
+
+        Parameters
+        ----------
+        conditions : sequence
+            The values of 𝒵.
+
+        Returns
+        -------
+        str
+            Empty where there is nothing to choose.
+        """
         return ""
 
     def explain(self, conditions: Sequence[Any]) -> str:
-        """What it is called and what it asks, with 𝒵 where it is a choice."""
+        """What the notion is called and what it asks for, with 𝒵 where it is a choice.
+
+        Parameters
+        ----------
+        conditions : sequence
+            The values of 𝒵.
+
+        Returns
+        -------
+        str
+            One sentence without its period.
+        """
         title = self.describe(conditions)
         if not self.meaning:
             return title
         return f"{self.words}: {self.meaning}" + ("" if title == self.name else f" ({title})")
 
     def of_labels(self, labels: Any) -> Notion:
-        """The same notion about these labels alone."""
+        """The notion about some of the labels alone, where it can be that.
+
+        Parameters
+        ----------
+        labels : label or set of labels
+            The labels that 𝒵 is to hold.
+
+        Returns
+        -------
+        Notion
+            A new notion.
+        """
         raise bad_argument("advantaged", f"is given for {self.name!r}", "a notion that is about some of the labels")
 
     def labels_of(self, classes: Sequence[Any]) -> list[Any]:
-        """The labels that 𝒵 chooses among the classes, sorted; none where it is no such choice."""
+        """The labels that 𝒵 chooses among the classes.
+
+        Parameters
+        ----------
+        classes : sequence
+            All classes, in order.
+
+        Returns
+        -------
+        list
+            The labels, sorted; empty where 𝒵 is no choice among them.
+        """
         return []
 
     def label(self, classes: Sequence[Any]) -> Any:
-        """The class whose rate a sentence can tell; None where it would have to be several classes."""
+        """The class whose rate tells in one sentence how far the notion is violated.
+
+        Parameters
+        ----------
+        classes : sequence
+            All classes, in order.
+
+        Returns
+        -------
+        label or None
+            None where it would take several classes.
+        """
         chosen = self.labels_of(classes) or classes[-1:]
         return chosen[0] if len(chosen) == 1 else None
 

@@ -13,7 +13,7 @@ import numpy as np
 from fermi.auditing import audited_groups
 from fermi.datasets.common.loading import split
 from fermi.errors import FermiError, bad_argument, listed
-from fermi.inputs.groups import CodedGroups
+from fermi.inputs.coded_groups import CodedGroups
 from fermi.notions import OF_LABELS, Notion, as_notion
 from fermi.tables.encoder import ColumnRule, TableEncoder
 
@@ -132,8 +132,8 @@ def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
     fairness = task.fairness(classes)
     several = task.attributes == "each" and len(task.sensitive) > 1
     groups = audited_groups(frame[list(task.sensitive)], task.attributes) if several else {"": joint}
-    parts = (_part(rows, groups, encoder, task) for rows in (train, test))
-    return Prepared(task, encoder, classes, fairness, *parts, notes)
+    trained, tested = (_part(rows, groups, encoder, task) for rows in (train, test))
+    return Prepared(task, encoder, classes, fairness, trained, tested, notes)
 
 
 def check_columns(frame: pd.DataFrame, task: Task) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -72,3 +73,8 @@ def unpacked(batch: Any) -> tuple[Tensor, Tensor | None]:
     if isinstance(batch, Mapping):
         return batch["sensitive"], batch.get("target")
     return batch[-1], batch[-2]
+
+
+def full_precision(device: str) -> AbstractContextManager[None]:
+    """A context without autocast; some devices, such as "meta", have none that could be turned off."""
+    return torch.autocast(device, enabled=False) if torch.amp.is_autocast_available(device) else nullcontext()

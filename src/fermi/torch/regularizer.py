@@ -8,7 +8,6 @@ it is unbiased at any batch size.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
 import torch
@@ -24,6 +23,7 @@ from fermi.torch._inputs import (
     as_column,
     check_weight,
     conditions_of_classes,
+    full_precision,
     read_prior,
     refuse_prior,
     unpacked,
@@ -216,7 +216,7 @@ class FermiRegularizer(Joining, nn.Module):
             Join.notify_join_context(self)
         if self.training:
             self.project()
-        with _full_precision(logits.device.type):
+        with full_precision(logits.device.type):
             precise = torch.promote_types(self.W.dtype, torch.float32)
             F, prior = logits.to(precise).softmax(-1), self.group_prior.to(precise)
             total = saddle(F, self.W.to(precise), prior, cells, weight)
@@ -269,8 +269,8 @@ class FermiRegularizer(Joining, nn.Module):
             check_weight(weight, cells.cell.shape, values=self._looks_at(weight))
         if not self._looks_at(logits):
             return
-        counted = cells.counted if weight is None else cells.counted & (weight > 0)
-        if bool(((self.group_prior.flatten()[cells.cell] == 0.0) & counted).any()):
+        without = self.group_prior.flatten()[cells.cell] == 0.0
+        if bool((without & cells.counted & (True if weight is None else weight > 0)).any()):
             raise bad_argument("group_prior", "is zero for a group that occurs", "the prior of the whole data set")
 
     def _count(self, sensitive: Tensor, target: Tensor | None, weight: Tensor | None = None) -> tuple[Tensor, float]:
@@ -294,8 +294,3 @@ class FermiRegularizer(Joining, nn.Module):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._watch()  # copies and pickles lose hooks
-
-
-def _full_precision(device: str) -> AbstractContextManager[None]:
-    """A context without autocast; some devices, such as "meta", have none that could be turned off."""
-    return torch.autocast(device, enabled=False) if torch.amp.is_autocast_available(device) else nullcontext()

@@ -10,9 +10,10 @@ import pandas as pd
 from fermi._typing import Ints
 from fermi.auditing import audited_groups, audits_by_column
 from fermi.errors import listed
+from fermi.inputs.coded_groups import CodedGroups
 from fermi.inputs.columns import read_columns
 from fermi.inputs.features import natural_labels
-from fermi.inputs.groups import ARGUMENT, CodedGroups
+from fermi.inputs.groups import ARGUMENT
 from fermi.records import AuditRecord, PointRecord, ReportRecord
 from fermi.tradeoff._curve import Kept, Picked
 from fermi.tradeoff._fits import CurvePlan

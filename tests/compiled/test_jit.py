@@ -9,7 +9,7 @@ from typing import Any
 import numba
 import pytest
 
-from fermi import _jit
+from fermi.compiled import jit
 
 STRANGERS = [
     pytest.param(SimpleNamespace(), id="no cache"),
@@ -27,7 +27,7 @@ def is_kept_on_disk(function: Any) -> bool:
 
 
 def test_machine_code_is_kept_on_disk() -> None:
-    assert is_kept_on_disk(_jit.compiled(twice))
+    assert is_kept_on_disk(jit.compiled(twice))
 
 
 @pytest.mark.parametrize("stranger", STRANGERS)
@@ -37,8 +37,8 @@ def test_another_numba_never_runs_stale_code(stranger: Any, monkeypatch: pytest.
     def njit(*, cache: bool = False, **options: Any) -> Callable[..., Any]:
         return (lambda _: stranger) if cache else numba.njit(**options)
 
-    monkeypatch.setattr(_jit, "numba", SimpleNamespace(njit=njit))
-    compiled: Any = _jit.compiled(twice)
+    monkeypatch.setattr(jit, "numba", SimpleNamespace(njit=njit))
+    compiled: Any = jit.compiled(twice)
     assert compiled is not stranger
     assert not is_kept_on_disk(compiled)
     assert compiled(21.0) == 42.0

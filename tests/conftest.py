@@ -20,6 +20,10 @@ settings.register_profile("fermi", deadline=None, max_examples=150, derandomize=
 settings.load_profile("fermi")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)
+
+
 @pytest.fixture(scope="session")
 def home_of() -> Callable[[str], Path]:
     """The folder of a data set's raw files; the suite itself never downloads."""

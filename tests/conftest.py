@@ -26,10 +26,11 @@ settings.load_profile("fermi")
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever asks where a real data set lies is marked as needing it."""
+    """Whoever asks where a real data set lies is marked as needing it; what takes longest starts first."""
     for item in items:
         if "home_of" in getattr(item, "fixturenames", ()):
             item.add_marker("needs_data")
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+
 import sklearn
 import torch
 from scipy.sparse import csr_matrix
@@ -30,8 +33,8 @@ from fermi.boosting._rows import safe_names
 from fermi.boosting._run import Run
 from fermi.datasets import adult
 
-lightgbm: Any = pytest.importorskip("lightgbm")
-xgboost: Any = pytest.importorskip("xgboost")
+lightgbm: Any = pytest.importorskip("lightgbm", reason="the extra `boosting` is not installed")
+xgboost: Any = pytest.importorskip("xgboost", reason="the extra `boosting` is not installed")
 
 BOOSTERS = ("lightgbm", "xgboost")
 THREADS = {"lightgbm": {"num_threads": 1}, "xgboost": {"nthread": 1}}  # small trees would only wait for a second one

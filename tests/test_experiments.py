@@ -11,6 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+
+
 import fermi
 from fermi import baselines, experiments
 from fermi.cli import main

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -137,6 +138,7 @@ def test_the_published_bound_on_the_renyi_correlation_fails() -> None:
 
 @given(laws())
 def test_tensors_go_through_the_same_formulas(P: Law) -> None:
+    torch: Any = pytest.importorskip("torch", reason="the extra `torch` is not installed")
     tensor = torch.from_numpy(P)
     assert float(ermi(tensor)) == pytest.approx(ermi(P), abs=1e-12)
     assert optimal_dual(tensor).numpy() == pytest.approx(optimal_dual(P), rel=1e-12)
@@ -146,6 +148,7 @@ def test_tensors_go_through_the_same_formulas(P: Law) -> None:
 
 
 def test_gradients_are_finite_where_a_group_or_class_is_empty() -> None:
+    torch: Any = pytest.importorskip("torch", reason="the extra `torch` is not installed")
     P = torch.tensor([[0.2, 0.3, 0.0], [0.0, 0.0, 0.0], [0.4, 0.1, 0.0]], dtype=torch.float64, requires_grad=True)
     W = torch.ones_like(P)
     for result in (ermi(P), centred(P).sum(), optimal_dual(P).sum(), dual_value(W, P), dual_gradient(W, P).sum()):

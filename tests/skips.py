@@ -1,10 +1,13 @@
-"""The option `--most-skips N`: a run in which more tests skip than that fails, and names them."""
+"""What skips: examples whose extra is missing, and the option `--most-skips N`, with which more skips than N fail."""
 
 from __future__ import annotations
 
+import doctest
+from collections.abc import Generator
+
 import pytest
 
-PLUGIN = "most-skips"
+from fermi.errors import MissingExtraError
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -16,7 +19,21 @@ def pytest_configure(config: pytest.Config) -> None:
     most = config.getoption("--most-skips")
     # Workers of xdist run tests; the process that started them receives all reports, and counts.
     if most is not None and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(SkipLimit(most), PLUGIN)
+        config.pluginmanager.register(SkipLimit(most), "most-skips")
+    config.pluginmanager.register(ExamplesOfExtras(), "examples-of-extras")
+
+
+class ExamplesOfExtras:
+    """An example in a docstring has no place to say which extra it needs: without it, it skips as tests do."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Generator[None, object, object]:
+        try:
+            return (yield)
+        except doctest.UnexpectedException as failure:
+            if isinstance(failure.exc_info[1], MissingExtraError):
+                pytest.skip(str(failure.exc_info[1]))
+            raise
 
 
 class SkipLimit:

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+
 import torch
 
 from tests.example_files import EXAMPLES, load

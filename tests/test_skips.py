@@ -1,4 +1,4 @@
-"""A run with more skips than expected fails, with workers and without."""
+"""A run with more skips than expected fails, with workers and without; an example without its extra skips."""
 
 from __future__ import annotations
 
@@ -71,3 +71,23 @@ def test_a_failure_stays_a_failure(suite: pytest.Pytester) -> None:
 
 def test_without_the_option_nothing_is_counted(suite: pytest.Pytester) -> None:
     assert suite.runpytest().ret == pytest.ExitCode.OK
+
+
+def test_an_example_skips_without_its_extra_and_fails_otherwise(suite: pytest.Pytester) -> None:
+    suite.makepyfile(
+        lacking="""
+            def needs_an_extra():
+                '''
+                >>> from fermi.errors import MissingExtraError
+                >>> raise MissingExtraError("This needs `no_such_package`.")
+                '''
+
+            def fails():
+                '''
+                >>> 1 / 0
+                '''
+        """
+    )
+    done = suite.runpytest("--doctest-modules", "-rs", "lacking.py")
+    done.assert_outcomes(skipped=1, failed=1)
+    done.stdout.fnmatch_lines(["SKIPPED*This needs `no_such_package`."])

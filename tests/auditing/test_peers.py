@@ -7,6 +7,9 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
+
+pytest.importorskip("fairlearn", reason="the extra `baselines` is not installed")
+
 from fairlearn.metrics import MetricFrame, false_positive_rate, selection_rate, true_positive_rate
 from scipy.stats import binomtest, chi2_contingency
 from sklearn.calibration import calibration_curve

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+
 import torch
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax

@@ -123,6 +123,7 @@ def test_kamiran_is_optimal_where_leaves_weigh_the_same() -> None:
     ],
 )
 def test_hardt_is_fairlearns(notion: Any, theirs: str) -> None:
+    pytest.importorskip("fairlearn", reason="the extra `baselines` is not installed")
     from fairlearn.postprocessing import ThresholdOptimizer
 
     X, y, s = draw(n=1500)
@@ -139,6 +140,7 @@ def test_hardt_is_fairlearns(notion: Any, theirs: str) -> None:
 
 
 def test_hardt_refuses_a_group_of_one_class_and_knows_unknown_groups() -> None:
+    pytest.importorskip("fairlearn", reason="the extra `baselines` is not installed")
     X, y, s = draw()
     with pytest.raises(
         fermi.FermiError, match="`sensitive_features` holds the group '1' with one class only; expected"
@@ -152,6 +154,7 @@ def test_hardt_refuses_a_group_of_one_class_and_knows_unknown_groups() -> None:
 
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_agarwal_is_fairlearns(notion: str) -> None:
+    pytest.importorskip("fairlearn", reason="the extra `baselines` is not installed")
     from fairlearn.metrics import MetricFrame, selection_rate
     from fairlearn.reductions import DemographicParity, EqualizedOdds, ExponentiatedGradient, TruePositiveRateParity
 

@@ -13,8 +13,8 @@ from fermi._typing import Floats
 from fermi.boosting import BoostingObjective, FermiBoostingClassifier, objective
 
 # Every test of boosting needs both.
-pytest.importorskip("lightgbm")
-pytest.importorskip("xgboost")
+pytest.importorskip("lightgbm", reason="the extra `boosting` is not installed")
+pytest.importorskip("xgboost", reason="the extra `boosting` is not installed")
 
 BOOSTERS = ("lightgbm", "xgboost")
 THREADS = {"lightgbm": {"num_threads": 1}, "xgboost": {"nthread": 1}}  # small trees would only wait for a second one

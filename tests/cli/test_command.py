@@ -79,6 +79,8 @@ def test_another_seed_gives_another_sample() -> None:
 def test_a_mistake_is_one_line_and_exit_code_2(
     arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    if "torch" in arguments:
+        pytest.importorskip("torch", reason="the extra `torch` is not installed")
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -209,6 +211,8 @@ def test_a_benchmark_may_take_a_data_set_and_be_quick(
 def test_the_baselines_are_compared_and_one_that_fails_says_why(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("oxonfair", reason="the extra `baselines` is not installed")
+    pytest.importorskip("fairgbm", reason="the extra `baselines` is not installed")
     bench = load(Path(__file__).parents[2] / "benchmarks" / "bench_baselines.py")
     find = baselines.find
 

@@ -136,8 +136,9 @@ def test_tradeoff_writes_a_curve_and_a_page(tmp_path: Path, capsys: pytest.Captu
     assert (tmp_path / "t" / "report.html").stat().st_size < 2_000_000
 
 
-@pytest.mark.parametrize("model", ["boosting", "mlp"])
-def test_other_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: str) -> None:
+@pytest.mark.parametrize(("model", "package"), [("boosting", "lightgbm"), ("mlp", "torch")])
+def test_other_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: str, package: str) -> None:
+    pytest.importorskip(package, reason=f"the extra with {package} is not installed")
     file = saved(people(200), tmp_path / "people.csv")
     found = answer(capsys, "train", file, *TASK, "--model", model, "--output", tmp_path / "m")
     assert found["chosen"]["lam"] == 1
@@ -297,6 +298,7 @@ def test_the_question_is_asked_on_a_terminal(
     ("command", "ended_by"), [("train", "SIGINT"), ("tradeoff", "SIGINT"), ("train", "SIGTERM"), ("tradeoff", "SIGHUP")]
 )
 def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str, ended_by: str) -> None:
+    pytest.importorskip("lightgbm", reason="the extra `boosting` is not installed")
     saved(applicants(0), tmp_path / "a.csv")
     task = ["--target", "outcome", "--sensitive", "group", "--model", "boosting"]
     task += ["--max-violation", "0.0001"] if command == "train" else []

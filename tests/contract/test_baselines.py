@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="the extra `baselines` is not installed")
+pytest.importorskip("fairlearn", reason="the extra `baselines` is not installed")
+
 import sklearn
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier

@@ -5,6 +5,9 @@ from __future__ import annotations
 import warnings
 
 import pytest
+
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+
 from sklearn.utils.estimator_checks import check_estimator
 
 from fermi.torch import FermiNet, models

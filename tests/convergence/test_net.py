@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+
 from sklearn.preprocessing import StandardScaler
 
 import fermi

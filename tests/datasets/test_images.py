@@ -14,7 +14,6 @@ import pytest
 from fermi import FermiError, datasets
 from fermi.datasets import color_mnist
 from fermi.datasets.color_mnist import ImageDataset
-from fermi.torch import FermiNet, models
 
 Home = Callable[[str], Path]
 Publish = Callable[[str, Mapping[str, bytes]], Path]
@@ -127,6 +126,9 @@ def test_a_bad_option_is_one_sentence(tmp_path: Path, options: dict[str, Any], m
 
 @pytest.mark.filterwarnings("ignore:The adversary W has not settled")  # nor can it in a few passes
 def test_the_paper_s_networks_learn_the_colours(digits: dict[str, Any]) -> None:
+    pytest.importorskip("torch", reason="the extra `torch` is not installed")
+    from fermi.torch import FermiNet, models
+
     data = load(digits)
     train, test = data.images()
 

@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from sklearn.linear_model import LogisticRegression
 
 from fermi import DemographicParity, FermiError, datasets, parity_difference
 from fermi.datasets import Vocabulary
 from fermi.datasets.common.comments import religion
 from fermi.errors import DataError
-from fermi.torch import FermiNet, models
 
 Home = Callable[[str], Path]
 Publish = Callable[[str, Mapping[str, bytes]], Path]
@@ -186,6 +184,9 @@ def test_a_bad_file_of_vectors_is_one_sentence(tmp_path: Path, text: bytes) -> N
 
 @pytest.mark.filterwarnings("ignore:The adversary W has not settled")  # nor can it in one pass
 def test_the_text_cnn_trains_on_numbered_words(home_of: Home) -> None:
+    torch: Any = pytest.importorskip("torch", reason="the extra `torch` is not installed")
+    from fermi.torch import FermiNet, models
+
     home = home_of("toxic_madlibs")
     data = datasets.load("toxic_madlibs", data_home=home)
     rows = data.s_train["religion"].notna()

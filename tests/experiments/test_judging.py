@@ -8,6 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+
+
 from fermi.experiments.figures import fig1, fig2, fig3, fig8, fig10, table1
 from fermi.experiments.figures._tradeoffs import damage, dominance, gains_over_naive
 from fermi.experiments.judging.frontier import (

@@ -10,6 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+
+
 from fermi import DemographicParity, EqualOpportunity, experiments
 from fermi.experiments.figures import fig4, fig5
 from fermi.experiments.judging.bounded_errors import Pairing, compare, table, within

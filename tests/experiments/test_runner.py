@@ -11,6 +11,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+
+
 import fermi
 from fermi import experiments
 from fermi.cli import main

@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+
+
 from fermi import baselines
 from fermi.experiments.figures import fig2
 from fermi.experiments.runs import tabular

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("fairlearn", reason="the extra `baselines` is not installed")
+
 from fairlearn.metrics import (
     demographic_parity_difference,
     demographic_parity_ratio,

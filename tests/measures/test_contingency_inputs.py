@@ -10,7 +10,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import torch
 
 from fermi import Contingency
 from fermi.compiled.parallel import _WORTH_THREADS
@@ -77,9 +76,6 @@ def test_a_wide_range_of_integers_costs_no_memory() -> None:
     [
         np.array([1, 2, 1], dtype=">i8"),
         np.array([1.0, 2.0, 1.0], dtype=">f8"),
-        torch.tensor([1, 2, 1]),
-        torch.tensor([1.0, 2.0, 1.0], requires_grad=True),
-        torch.tensor([1.0, 2.0, 1.0], dtype=torch.bfloat16),
         range(1, 4),
         np.array([1, 0, 2, 0, 1, 0])[::2],
         pd.DataFrame([[1], [2], [1]]),
@@ -93,6 +89,20 @@ def test_columns_from_unusual_places(column: Any) -> None:
     assert c.total == 3
 
 
+def test_columns_and_probabilities_that_are_tensors() -> None:
+    torch: Any = pytest.importorskip("torch", reason="the extra `torch` is not installed")
+    for column in (
+        torch.tensor([1, 2, 1]),
+        torch.tensor([1.0, 2.0, 1.0], requires_grad=True),
+        torch.tensor([1.0, 2.0, 1.0], dtype=torch.bfloat16),
+    ):
+        test_columns_from_unusual_places(column)
+    F = np.array([[0.25, 0.75], [0.5, 0.5]])
+    expected = Contingency.from_predictions(F, ["a", "b"])
+    found = Contingency.from_predictions(torch.tensor(F, requires_grad=True), ["a", "b"])
+    assert np.array_equal(found.table, expected.table)
+
+
 def test_a_frame_with_numbered_columns() -> None:
     frame = pd.DataFrame([[1, 2], [1, 3], [1, 2], [2, 2]])
     assert Contingency.from_predictions([1, 0, 1, 0], frame).groups == ("1, 2", "1, 3", "2, 2")
@@ -103,7 +113,6 @@ def test_probabilities_from_any_library() -> None:
     expected = Contingency.from_predictions(F, ["a", "b"])
     for matrix in (
         F.tolist(),
-        torch.tensor(F, requires_grad=True),
         F.astype(object),
         pd.DataFrame(F),
         pd.DataFrame(F, dtype="float64[pyarrow]"),

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+
 import torch
 from scipy.sparse import csr_matrix
 from sklearn.base import clone

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+
 import torch
 
 from tests.example_files import load
 
-ray = pytest.importorskip("ray")
+ray = pytest.importorskip("ray", reason="the extra `ray` is not installed")
 pytest.importorskip("ray.train.torch", exc_type=ImportError)
 
 # Ray sets options of its own that it has deprecated.

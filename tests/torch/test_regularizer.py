@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+
 import torch
 from torch import nn
 

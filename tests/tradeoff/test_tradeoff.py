@@ -11,6 +11,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+
+pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+
 import scipy.sparse
 import sklearn
 from matplotlib.figure import Figure

@@ -132,8 +132,8 @@ def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
     fairness = task.fairness(classes)
     several = task.attributes == "each" and len(task.sensitive) > 1
     groups = audited_groups(frame[list(task.sensitive)], task.attributes) if several else {"": joint}
-    parts = (_part(rows, groups, encoder, task) for rows in (train, test))
-    return Prepared(task, encoder, classes, fairness, *parts, notes)
+    learned, held_out = (_part(rows, groups, encoder, task) for rows in (train, test))
+    return Prepared(task, encoder, classes, fairness, learned, held_out, notes)
 
 
 def check_columns(frame: pd.DataFrame, task: Task) -> None:

@@ -132,11 +132,20 @@ def colour_records(**changed: float) -> pd.DataFrame:
             for lam in (0.0, 2.0, 8.0) if method == "fermi" and size == 512 else (2.0, 8.0):
                 error = (0.25 if method == "fermi" else 0.5 + 0.2 * (size == 64)) if lam else 0.8
                 error = changed.get(f"{method}_{size}", error) if lam == 2.0 else error
-                rows.append({
-                    "method": method, "model": model, "lam": lam, "batch_size": size, "seed": seed, "seconds": 1.0,
-                    "train_error": 0.01 * lam, "val_error": 0.3 + 0.01 * lam,
-                    "test_error": error + 0.001 * seed - (0.2 if lam == 8.0 else 0.0), "cell_seconds": 1.0,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "method": method,
+                        "model": model,
+                        "lam": lam,
+                        "batch_size": size,
+                        "seed": seed,
+                        "seconds": 1.0,
+                        "train_error": 0.01 * lam,
+                        "val_error": 0.3 + 0.01 * lam,
+                        "test_error": error + 0.001 * seed - (0.2 if lam == 8.0 else 0.0),
+                        "cell_seconds": 1.0,
+                    }
+                )
     return pd.DataFrame(rows)
 
 

@@ -96,9 +96,16 @@ def curve(
     notes = [*rows.notes]
     with gathered(notes):
         found = tradeoff_curve(
-            _estimator(rows, kind), rows.train.X, rows.train.y, sensitive_features=rows.train.s,
-            X_test=rows.test.X, y_test=rows.test.y, sensitive_test=rows.test.s, n_jobs=n_jobs, progress=progress,
-        )  # fmt: skip
+            _estimator(rows, kind),
+            rows.train.X,
+            rows.train.y,
+            sensitive_features=rows.train.s,
+            X_test=rows.test.X,
+            y_test=rows.test.y,
+            sensitive_test=rows.test.s,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
         record = found.report(max_violation)
         if max_violation is not None:
             found.pick(max_violation)  # warns of a bound that was not reached, and of constant predictions
@@ -116,9 +123,14 @@ def _point(model: Any, rows: Prepared, seconds: float) -> PointRecord:
     splits: dict[str, AuditRecord] = {}
     for name, part in (("train", rows.train), ("test", rows.test)):
         splits |= audits_by_column(
-            name, part.y, model.predict_proba(part.X), part.s, rows.task.attributes,
-            notion=rows.fairness, classes=rows.classes,
-        )  # fmt: skip
+            name,
+            part.y,
+            model.predict_proba(part.X),
+            part.s,
+            rows.task.attributes,
+            notion=rows.fairness,
+            classes=rows.classes,
+        )
     return PointRecord(f"λ = {model.lam_:.4g}", float(model.lam_), splits, model.history_, seconds)
 
 

@@ -74,7 +74,11 @@ def table(
     dropped = [target] if flag("include_sensitive", include_sensitive) else [target, *sensitive]
     return Dataset(
         name,
-        train.drop(columns=dropped), train[target], train[list(sensitive)],
-        test.drop(columns=dropped), test[target], test[list(sensitive)],
+        train.drop(columns=dropped),
+        train[target],
+        train[list(sensitive)],
+        test.drop(columns=dropped),
+        test[target],
+        test[list(sensitive)],
         note=note,
-    )  # fmt: skip
+    )

@@ -22,8 +22,11 @@ SEEDS = (4, 5, 6, 7)  # of the colours: the first after those that settings were
 STEPS = {64: 324, 128: 324, 512: 216, 1024: 216}
 # Three weights of the penalty for each method, a factor of about four apart.
 WEIGHTS = {
-    "fermi": (2.0, 8.0, 32.0), "mary": (2.0, 8.0, 32.0), "baharlouei": (8.0, 32.0, 128.0), "cho_kde": (0.3, 1.0, 4.0),
-}  # fmt: skip
+    "fermi": (2.0, 8.0, 32.0),
+    "mary": (2.0, 8.0, 32.0),
+    "baharlouei": (8.0, 32.0, 128.0),
+    "cho_kde": (0.3, 1.0, 4.0),
+}
 RIVALS = tuple(WEIGHTS)[1:]
 SMALL, USUAL, LARGE = 64, 512, 1024
 # The authors' own curves at batch 512, read out of their figure file: λ from 0 to 7.5 in steps of 0.5.
@@ -194,15 +197,18 @@ CLAIMS = [
     Claim("Without a penalty the test error is around 80%", "section 4.4", without),
     Claim("As λ grows the test error falls and the training error rises", "section 4.4, left panel", trades),
     Claim("FERMI's test error is about 30%", "section 4.4", reaches({"lenet5": 0.30})),
-    Claim("The authors' curves at batch 512 end at 0.226 and 0.279", "their figure file",
-          reaches({"lenet5": 0.2259, "mlp": 0.279})),
+    Claim(
+        "The authors' curves at batch 512 end at 0.226 and 0.279",
+        "their figure file",
+        reaches({"lenet5": 0.2259, "mlp": 0.279}),
+    ),
     Claim("FERMI offers the best test error at batch 512", "section 4.4, left panel", ahead(USUAL, USUAL)),
     Claim("FERMI is less sensitive to the batch: 64 within 0.05 of 512", "section 4.4, right panel", small_batches),
     Claim("At batch 64 FERMI is ahead of the others by more than 20%", "section 4.4", ahead(SMALL, SMALL, 0.2)),
     Claim("FERMI at batch 64 outperforms all others above 1,000", "section 4.4", ahead(SMALL, LARGE)),
     Claim("The others lose 10 to 20% as the batch becomes small", "figure 6", suffer),
     Claim("REPAIR's test error is above 50%", "section 4.4", repair),
-]  # fmt: skip
+]
 SETUP = (
     "Each seed draws its own ten colours, first weights, order of batches and the 5,000 training digits that are held "
     "out and rendered grey: they choose λ, and the learning rates and the number of steps were found on such digits "

@@ -54,9 +54,15 @@ def cells(
         draws = drawn_rows or drawn_groups or can.draws or can.adversarial
         for split, seed in product(range(splits), range(seeds if draws and splits == 1 else 1)):
             yield {
-                "dataset": dataset, "split": split, "blind": hidden, "method": method, "notion": notion,
-                "strength": strength, "seed": seed, **more,
-            }  # fmt: skip
+                "dataset": dataset,
+                "split": split,
+                "blind": hidden,
+                "method": method,
+                "notion": notion,
+                "strength": strength,
+                "seed": seed,
+                **more,
+            }
 
 
 class TabularSplit(NamedTuple):

@@ -88,21 +88,9 @@ def test_train_predict_audit_for_a_person(tmp_path: Path, capsys: pytest.Capture
     assert out.splitlines()[0] == "score,colour of hair,group,hired,prediction,probability=no,probability=yes"
     assert len(out.splitlines()) == 401
     (tmp_path / "p.csv").write_text(out)
-    code, out, err = run(
-        capsys,
-        "audit",
-        tmp_path / "p.csv",
-        "--target",
-        "hired",
-        "--probability",
-        "probability=yes",
-        "--sensitive",
-        "group",
-        "--notion",
-        "equalized_odds",
-        "--output",
-        tmp_path / "audit.html",
-    )
+    columns = ("--target", "hired", "--probability", "probability=yes", "--sensitive", "group")
+    more = ("--notion", "equalized_odds", "--output", tmp_path / "audit.html")
+    code, out, err = run(capsys, "audit", tmp_path / "p.csv", *columns, *more)
     assert (code, err) == (0, "")
     assert "group=a" in out
     assert "<html" in (tmp_path / "audit.html").read_text(encoding="utf-8")

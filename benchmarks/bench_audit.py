@@ -27,7 +27,7 @@ CASES: dict[str, dict[str, Any]] = {
     "labels, 1,000 groups, equalized odds": {"groups": 1000, "notion": "equalized_odds"},
     "labels with weights, 6 groups": {"groups": 6, "weights": True},
     "probabilities of 2 classes, 6 groups": {"groups": 6, "soft": True},
-}  # fmt: skip
+}
 
 
 def make(n: int, groups: int, text: bool = False, columns: int = 1, weights: bool = False, soft: bool = False) -> Any:

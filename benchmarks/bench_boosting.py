@@ -86,9 +86,14 @@ def load(sensitive: tuple[str, ...]) -> tuple[Rows, Rows, list[int]]:
 
 def ours(train: Rows, test: Rows, notion: str, **options: Any) -> tuple[Any, str]:
     model = FermiBoostingClassifier(
-        "lightgbm", notion, n_estimators=ROUNDS, learning_rate=RATE, random_state=0,
-        booster_params={"num_threads": THREADS}, **options,
-    )  # fmt: skip
+        "lightgbm",
+        notion,
+        n_estimators=ROUNDS,
+        learning_rate=RATE,
+        random_state=0,
+        booster_params={"num_threads": THREADS},
+        **options,
+    )
     model.fit(train.X, train.y, sensitive_features=train.s)
     return model.predict(test.X), f"λ = {model.lam_:.3g}"
 
@@ -122,9 +127,14 @@ def fairgbm_at(train: Rows, test: Rows, notion: str, rate: float, categories: li
     groups = np.unique(train.s, return_inverse=True)[1]
     data = library.Dataset(train.codes, train.y, constraint_group=groups, categorical_feature=categories)
     params = {
-        "objective": "constrained_cross_entropy", "constraint_type": FAIRGBM[notion], "multiplier_learning_rate": rate,
-        "learning_rate": RATE, "num_threads": THREADS, "seed": 0, "verbosity": -1,
-    }  # fmt: skip
+        "objective": "constrained_cross_entropy",
+        "constraint_type": FAIRGBM[notion],
+        "multiplier_learning_rate": rate,
+        "learning_rate": RATE,
+        "num_threads": THREADS,
+        "seed": 0,
+        "verbosity": -1,
+    }
     scores = library.train(params, data, ROUNDS).predict(test.codes)
     return (np.asarray(scores) > 0.5).astype(int)
 

@@ -120,9 +120,17 @@ class Judge:
         (term,) = self.objective.terms
         penalty = np.append(L2 / self.design.scale**2, 0.0)
         descend(
-            self.standard, self.rows.y, term.cells, term.prior.shape, order, batch, eta, self.lam, penalty,
+            self.standard,
+            self.rows.y,
+            term.cells,
+            term.prior.shape,
+            order,
+            batch,
+            eta,
+            self.lam,
+            penalty,
             theta.reshape(-1),
-        )  # fmt: skip
+        )
 
 
 def first_step(design: Design, batch: int, size: float) -> float:
@@ -157,9 +165,17 @@ def find_slopes(table: Floats, k: int, slopes: Floats) -> None:
 
 @compiled
 def descend(
-    X: Floats, y: Ints, cells: Ints, shape: tuple[int, int], order: Ints, batch: int, eta: Floats, lam: float,
-    penalty: Floats, theta: Floats,
-) -> None:  # fmt: skip
+    X: Floats,
+    y: Ints,
+    cells: Ints,
+    shape: tuple[int, int],
+    order: Ints,
+    batch: int,
+    eta: Floats,
+    lam: float,
+    penalty: Floats,
+    theta: Floats,
+) -> None:
     """θ ← θ − η ∇ (loss_B + λ ERMI_B + penalty), a batch at a time. `shape`: how many conditions and groups."""
     d, k = len(theta), shape[1]
     gradient, p = np.empty(d), np.empty(batch)

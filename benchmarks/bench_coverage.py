@@ -57,9 +57,15 @@ class Population:
             chance = rng.gamma(4.0 * rates[y, s])  # Dirichlet, whose means are the rates
             predicted = chance / chance.sum(axis=1, keepdims=True)
         return audit(
-            y, predicted, sensitive_features=s, notion=self.notion, sample_weight=weight, classes=range(m),
-            n_boot=n_boot, random_state=int(rng.integers(2**31)),
-        )  # fmt: skip
+            y,
+            predicted,
+            sensitive_features=s,
+            notion=self.notion,
+            sample_weight=weight,
+            classes=range(m),
+            n_boot=n_boot,
+            random_state=int(rng.integers(2**31)),
+        )
 
     def truths(self) -> dict[str, float]:
         """The measures of the law, and the rates of labels, by names of their own."""
@@ -81,8 +87,14 @@ class Population:
 
 def grid() -> Iterator[Population]:
     """Every population."""
-    shapes = [(2, "equal", 2), (2, "equal", 4), (6, "unequal", 2), (6, "unequal", 4), (6, "one of 30 rows", 2),
-              (6, "one of 30 rows", 4)]  # fmt: skip
+    shapes = [
+        (2, "equal", 2),
+        (2, "equal", 4),
+        (6, "unequal", 2),
+        (6, "unequal", 4),
+        (6, "one of 30 rows", 2),
+        (6, "one of 30 rows", 4),
+    ]
     for n in (300, 3000, 30_000):
         for k, sizes, m in shapes:
             for violation in (0.0, 0.05, 0.3):
@@ -154,17 +166,32 @@ def cover(population: Population, draws: int = DRAWS, least_rates: int = 0, n_bo
                 column = prefix + column
                 rates.append(bool(row[f"{column}_low"] <= truth <= row[f"{column}_high"]))
     return {
-        "population": population.name, "n": population.n, "notion": population.notion, "kind": population.kind,
-        "draws": made, "rates": float(np.mean(rates)) if rates else None, "n_rates": len(rates),
+        "population": population.name,
+        "n": population.n,
+        "notion": population.notion,
+        "kind": population.kind,
+        "draws": made,
+        "rates": float(np.mean(rates)) if rates else None,
+        "n_rates": len(rates),
         **{name: held[name] / made for name in measures},
-        "width_ermi": width["ermi"] / made, "width_parity_difference": width["parity_difference"] / made,
+        "width_ermi": width["ermi"] / made,
+        "width_parity_difference": width["parity_difference"] / made,
         "seconds": (time.perf_counter() - began) / made,
-    }  # fmt: skip
+    }
 
 
-_SHORT = {"rates": "rates", "ermi": "ERMI", "mutual_information": "MI", "renyi_correlation": "ρ_R",
-          "pearson_correlation": "Pears", "lq_violation(q=1)": "L1", "lq_violation(q=2)": "L2",
-          "linf_violation": "L∞", "parity_difference": "diff", "parity_ratio": "ratio"}  # fmt: skip
+_SHORT = {
+    "rates": "rates",
+    "ermi": "ERMI",
+    "mutual_information": "MI",
+    "renyi_correlation": "ρ_R",
+    "pearson_correlation": "Pears",
+    "lq_violation(q=1)": "L1",
+    "lq_violation(q=2)": "L2",
+    "linf_violation": "L∞",
+    "parity_difference": "diff",
+    "parity_ratio": "ratio",
+}
 
 
 def line(case: dict[str, Any]) -> str:

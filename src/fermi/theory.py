@@ -85,6 +85,11 @@ def constants(
     problem = read_problem(source, matrix, labels, target, classes.tolist(), None, notion, "intersection")
     design = Design.of(matrix, problem.loss_weight, intercept=True, n_classes=problem.n_classes, l2=l2)
     return of_problem(
-        design, problem.objective(lam), theta_radius=theta_radius, batch=batch_size, epsilon=epsilon, l2=l2,
+        design,
+        problem.objective(lam),
+        theta_radius=theta_radius,
+        batch=batch_size,
+        epsilon=epsilon,
+        l2=l2,
         probabilities=None if probabilities is None else np.asarray(probabilities, dtype=np.float64),
-    )  # fmt: skip
+    )

@@ -23,9 +23,12 @@ def test_the_order_of_rows_does_not_matter() -> None:
     order = np.random.default_rng(1).permutation(600)
     plain = audit(data["y"], data["F"], sensitive_features=data["s"], sample_weight=data["w"], n_boot=200)
     mixed = audit(
-        data["y"][order], data["F"][order], sensitive_features=data["s"][order], sample_weight=data["w"][order],
+        data["y"][order],
+        data["F"][order],
+        sensitive_features=data["s"][order],
+        sample_weight=data["w"][order],
         n_boot=200,
-    )  # fmt: skip
+    )
     pd.testing.assert_frame_equal(frame_of(plain), frame_of(mixed))
     for name, found in estimates(plain).items():
         assert estimates(mixed)[name] == pytest.approx(found, rel=1e-6, abs=1e-9)
@@ -47,9 +50,10 @@ def test_whole_weights_are_repeated_rows_in_value_and_one_observation_in_width()
     times = data["w"].astype(int)
     weighted = audit(data["y"], data["F"], sensitive_features=data["s"], sample_weight=data["w"], n_boot=200)
     repeated = audit(
-        *(np.repeat(data[c], times, axis=0) for c in ("y", "F")), sensitive_features=np.repeat(data["s"], times),
+        *(np.repeat(data[c], times, axis=0) for c in ("y", "F")),
+        sensitive_features=np.repeat(data["s"], times),
         n_boot=200,
-    )  # fmt: skip
+    )
     values = [c for c in frame_of(weighted) if c != "rows" and not c.endswith(("_low", "_high", "note"))]
     assert frame_of(weighted)[values].to_numpy(float) == pytest.approx(frame_of(repeated)[values].to_numpy(float))
     for name, found in estimates(weighted).items():
@@ -210,7 +214,7 @@ BAD: dict[str, tuple[Rows, str]] = {
     "no groups": ({"sensitive_features": [None] * 4}, "unknown in every row"),
     "weights": ({"sample_weight": [1e-200, 1, 1, 1]}, "can be squared"),
     "advantaged": ({"notion": EqualOpportunity("yes")}, "does not occur"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", BAD)

@@ -33,9 +33,11 @@ def test_rates_are_fairlearns(weighted: bool) -> None:
     functions = [selection_rate, true_positive_rate, false_positive_rate, accuracy_score]
     peer = MetricFrame(
         metrics=dict(zip(names, functions, strict=True)),
-        y_true=data["y"], y_pred=data["labels"], sensitive_features=data["s"],
+        y_true=data["y"],
+        y_pred=data["labels"],
+        sensitive_features=data["s"],
         sample_params=None if not weighted else dict.fromkeys(names, params),
-    ).by_group  # fmt: skip
+    ).by_group
     found = audit(data["y"], data["labels"], sensitive_features=data["s"], sample_weight=weight)
     for column in ("rate_1", "tpr_1", "fpr_1"):
         assert frame_of(found)[column].to_numpy() == pytest.approx(peer[column].to_numpy(dtype=float))

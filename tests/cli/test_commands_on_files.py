@@ -92,10 +92,9 @@ def test_train_predict_audit_for_a_person(tmp_path: Path, capsys: pytest.Capture
     assert out.splitlines()[0] == "score,colour of hair,group,hired,prediction,probability=no,probability=yes"
     assert len(out.splitlines()) == 401
     (tmp_path / "p.csv").write_text(out)
-    code, out, err = run(
-        capsys, "audit", tmp_path / "p.csv", "--target", "hired", "--probability", "probability=yes",
-        "--sensitive", "group", "--notion", "equalized_odds", "--output", tmp_path / "audit.html",
-    )  # fmt: skip
+    columns = ("--target", "hired", "--probability", "probability=yes", "--sensitive", "group")
+    more = ("--notion", "equalized_odds", "--output", tmp_path / "audit.html")
+    code, out, err = run(capsys, "audit", tmp_path / "p.csv", *columns, *more)
     assert (code, err) == (0, "")
     assert "group=a" in out
     assert "<html" in (tmp_path / "audit.html").read_text(encoding="utf-8")
@@ -308,8 +307,11 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str, ended_
     script += "sys.exit(main(sys.argv[1:]))"
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", script, command, "a.csv", *task],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdout is not None
     for line in process.stdout:
         if "years_employed" in line:  # the columns are shown; training follows

@@ -296,7 +296,7 @@ def test_one_clear_sentence(case: str) -> None:
             "Cannot merge hard demographic_parity with soft demographic_parity: both tables must measure the same",
         ),
     ],
-)  # fmt: skip
+)
 def test_one_clear_sentence_elsewhere(call: Any, words: str) -> None:
     with pytest.raises(FermiError, match=re.escape(words)):
         call(Contingency.from_predictions(**GOOD))

@@ -150,9 +150,17 @@ def test_mnist_itself(home_of: Home) -> None:
         labels = file.read()[8:]
     assert data.y_train.tolist() == list(labels)
     assert data.s_train["color"].value_counts().to_dict() == {
-        "of 0": 5923, "of 1": 6742, "of 2": 5958, "of 3": 6131, "of 4": 5842, "of 5": 5421, "of 6": 5918, "of 7": 6265,
-        "of 8": 5851, "of 9": 5949,
-    }  # fmt: skip
+        "of 0": 5923,
+        "of 1": 6742,
+        "of 2": 5958,
+        "of 3": 6131,
+        "of 4": 5842,
+        "of 5": 5421,
+        "of 6": 5918,
+        "of 7": 6265,
+        "of 8": 5851,
+        "of 9": 5949,
+    }
     assert data.y_test.value_counts().sort_index().tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
     with gzip.open(home / "mnist" / "train-images-idx3-ubyte.gz") as file:
         file.seek(16 + 784 * 59_999)

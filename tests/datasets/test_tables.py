@@ -41,12 +41,17 @@ def test_german_itself(home_of: Home) -> None:
     X, y, s = everyone(data)
     # Of the codes A91 to A94 the raw file has 50, 310, 548 and 92 rows; good are 30, 201, 402 and 67.
     assert counts(y, s["sex"]) == {
-        ("male", "good"): 30 + 402 + 67, ("male", "bad"): 20 + 146 + 25,
-        ("female", "good"): 201, ("female", "bad"): 109,
-    }  # fmt: skip
+        ("male", "good"): 30 + 402 + 67,
+        ("male", "bad"): 20 + 146 + 25,
+        ("female", "good"): 201,
+        ("female", "bad"): 109,
+    }
     assert counts(y, s["marital_status"]) == {
-        ("single", "good"): 402, ("single", "bad"): 146, ("not single", "good"): 298, ("not single", "bad"): 154,
-    }  # fmt: skip
+        ("single", "good"): 402,
+        ("single", "bad"): 146,
+        ("not single", "good"): 298,
+        ("not single", "bad"): 154,
+    }
     assert "personal_status" not in X  # it would tell both
     blind = datasets.load("german", data_home=home_of("german"), include_sensitive=False)
     assert set(X.columns) - set(blind.X_train.columns) == {"sex", "marital_status"}  # no woman is single
@@ -69,13 +74,25 @@ def test_compas_itself(home_of: Home) -> None:
     }
     assert y.groupby(s["race"].astype(str)).sum().to_dict() == reoffended
     assert s["race"].value_counts().to_dict() == {
-        "African-American": 3175, "Caucasian": 2103, "Hispanic": 509, "Other": 343, "Asian": 31, "Native American": 11,
-    }  # fmt: skip
+        "African-American": 3175,
+        "Caucasian": 2103,
+        "Hispanic": 509,
+        "Other": 343,
+        "Asian": 31,
+        "Native American": 11,
+    }
     assert y.groupby(s["sex"].astype(str)).agg(["sum", "count"]).to_numpy().tolist() == [[413, 1175], [2396, 4997]]
     assert X.columns.tolist() == [
-        "sex", "race", "age", "age_cat", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count",
+        "sex",
+        "race",
+        "age",
+        "age_cat",
+        "juv_fel_count",
+        "juv_misd_count",
+        "juv_other_count",
+        "priors_count",
         "c_charge_degree",
-    ]  # fmt: skip
+    ]
     two = datasets.load("compas", data_home=home_of("compas"), races="two")
     assert len(two.X_train) + len(two.X_test) == 5278
     assert sorted(two.s_train["race"].unique()) == ["African-American", "Caucasian"]
@@ -232,9 +249,16 @@ KEPT = {"days": -30, "degree": "F", "recid": 0, "text": "Low"}
 def test_compas_keeps_what_propublica_keeps(publish: Publish) -> None:
     header, row = COMPAS.splitlines()
     changes: list[dict[str, Any]] = [
-        {}, {"days": 30}, {"days": 31}, {"days": -31}, {"days": ""}, {"recid": -1}, {"degree": "O"}, {"text": "N/A"},
+        {},
+        {"days": 30},
+        {"days": 31},
+        {"days": -31},
+        {"days": ""},
+        {"recid": -1},
+        {"degree": "O"},
+        {"text": "N/A"},
         {"degree": "M"},
-    ]  # fmt: skip
+    ]
     text = "\r\n".join([header, *(row.format(**{**KEPT, **change}) for change in changes)])
     home = publish("compas", {"compas-scores-two-years.csv": text.encode()})
     X, _, s = everyone(datasets.load("compas", data_home=home, test_size=0.4))

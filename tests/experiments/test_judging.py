@@ -88,11 +88,17 @@ def test_intervals_come_from_splits_or_from_test_rows_and_seeds() -> None:
 def test_the_area_charges_what_is_not_reached_with_the_constant_prediction() -> None:
     curve = pd.DataFrame(
         {
-            "strength": [0.0, 1.0], "val_error": [0.1, 0.2], "val_gaps": [[0.1], [0.05]], "test_error": [0.3, 0.4],
-            "test_gaps": [[0.1], [0.05]], "test_constant_error": 0.9, "val_constant_error": 0.9,
-            "test_block_errors": [[0.3, 0.2], [0.4, 0.6]], "test_constant_block_errors": [[0.8, 1.0], [0.8, 1.0]],
+            "strength": [0.0, 1.0],
+            "val_error": [0.1, 0.2],
+            "val_gaps": [[0.1], [0.05]],
+            "test_error": [0.3, 0.4],
+            "test_gaps": [[0.1], [0.05]],
+            "test_constant_error": 0.9,
+            "val_constant_error": 0.9,
+            "test_block_errors": [[0.3, 0.2], [0.4, 0.6]],
+            "test_constant_block_errors": [[0.8, 1.0], [0.8, 1.0]],
         }
-    )  # fmt: skip
+    )
     found = area(curve)
     assert found["error"] == pytest.approx((4 * 0.9 + 0.4 + 0.38 + 0.36 + 0.34 + 0.32 + 11 * 0.3) / 20)
     assert found["blocks"][1] == pytest.approx((4 * 1.0 + 0.6 + 0.52 + 0.44 + 0.36 + 0.28 + 11 * 0.2) / 20)
@@ -204,8 +210,9 @@ def test_what_is_missing_is_one_panel() -> None:
     canvas = Canvas()
     Panels("blind", "missing").draw(pd.concat([clean, spoilt]), canvas)
     assert [axes.get_title().splitlines()[0] for axes in canvas.axes] == [
-        "groups as they are", "90% of the groups missing",
-    ]  # fmt: skip
+        "groups as they are",
+        "90% of the groups missing",
+    ]
 
 
 def test_figure_2_judges_batch_4_and_batch_1() -> None:

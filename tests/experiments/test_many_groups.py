@@ -97,13 +97,19 @@ def curve(method: str, shift: float, split: int, **more: Any) -> list[dict[str, 
     """Three strengths; on test rows another one keeps the bounds."""
     return [
         {
-            "method": method, "split": split, "strength": strength, "val_error": 0.5 - violation + shift,
-            "val_attribute": violation, "test_error": 0.5 - violation + shift + 0.02 * split,
-            "test_attribute": 0.3 - violation, "val_constant_error": 0.6,
-            "test_constant_error": 0.6 + 0.02 * split, **more,
+            "method": method,
+            "split": split,
+            "strength": strength,
+            "val_error": 0.5 - violation + shift,
+            "val_attribute": violation,
+            "test_error": 0.5 - violation + shift + 0.02 * split,
+            "test_attribute": 0.3 - violation,
+            "val_constant_error": 0.6,
+            "test_constant_error": 0.6 + 0.02 * split,
+            **more,
         }
         for strength, violation in ((0.0, 0.3), (0.5, 0.09), (1.0, 0.04))
-    ]  # fmt: skip
+    ]
 
 
 def curves(rival: float, splits: int = 3) -> pd.DataFrame:

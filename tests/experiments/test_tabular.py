@@ -77,7 +77,7 @@ def test_where_steps_are_counted_fermi_trains_as_the_others_do() -> None:
     assert tabular.training({**cell, "steps": None}, 1000) == {"batch_size": 4}
     assert tabular.training({**cell, "batch_size": "all"}, 1000) == {}
     rival = tabular.training({"method": "mary", "batch_size": "all", "steps": 100}, 1000)
-    assert rival == {"batch_size": 1000, "steps": 100, "lr": tabular.RATE}
+    assert rival == {"batch_size": 1000, "steps": 100, "lr": tabular.ADAM_LR}
 
 
 def test_runs_whose_groups_are_drawn_have_several_seeds() -> None:

@@ -31,9 +31,16 @@ def value(name: str, contingency: Contingency) -> float:
 
 def test_the_contract_lists_these_measures() -> None:
     assert set(MEASURES) >= {
-        "ermi", "mutual_information", "renyi_mutual_information", "renyi_correlation", "pearson_correlation",
-        "lq_violation", "linf_violation", "parity_difference", "parity_ratio",
-    }  # fmt: skip
+        "ermi",
+        "mutual_information",
+        "renyi_mutual_information",
+        "renyi_correlation",
+        "pearson_correlation",
+        "lq_violation",
+        "linf_violation",
+        "parity_difference",
+        "parity_ratio",
+    }
     for name in MEASURES:
         assert getattr(fermi, name) is MEASURES[name]
 
@@ -332,11 +339,17 @@ def test_no_digits_are_lost_near_independence(shift: float) -> None:
     D = sum(P[i][j] ** 2 / (rows[i] * columns[j]) for i in range(2) for j in range(3)) - 1
     with mpmath.workdps(50):
         information = sum(
-            mpmath.mpf(p.numerator) / p.denominator / (mpmath.mpf(total.numerator) / total.denominator)
-            * mpmath.log(mpmath.mpf((p * total / (rows[i] * columns[j])).numerator)
-                         / (p * total / (rows[i] * columns[j])).denominator)
-            for i in range(2) for j in range(3) for p in [P[i][j]]
-        )  # fmt: skip
+            mpmath.mpf(p.numerator)
+            / p.denominator
+            / (mpmath.mpf(total.numerator) / total.denominator)
+            * mpmath.log(
+                mpmath.mpf((p * total / (rows[i] * columns[j])).numerator)
+                / (p * total / (rows[i] * columns[j])).denominator
+            )
+            for i in range(2)
+            for j in range(3)
+            for p in [P[i][j]]
+        )
     c = Contingency([laws[:3], laws[3:]])
     tolerance = 1e-6 + 1e-15 / shift  # the margins themselves are rounded
     assert fermi.ermi(c) == pytest.approx(float(D), rel=tolerance)
@@ -356,5 +369,11 @@ def test_the_contract_s_argument_name() -> None:
     assert fermi.lq_violation(contingency=c, q=2) == fermi.lq_violation(c, 2)
     assert inspect.signature(bounds).return_annotation == "list[Bound]"
     assert list(inspect.signature(fermi.lq_violation).parameters) == [
-        "y_pred", "sensitive_features", "y_true", "notion", "classes", "sample_weight", "q",
-    ]  # fmt: skip
+        "y_pred",
+        "sensitive_features",
+        "y_true",
+        "notion",
+        "classes",
+        "sample_weight",
+        "q",
+    ]

@@ -27,9 +27,16 @@ class Saddle:
     """A small problem with F(θ, W), its gradient and the gradient of each row, written out on plain matrices."""
 
     def __init__(
-        self, *, classes: int, groups: tuple[int, ...], lam: float, notion: str = "demographic_parity", seed: int = 0,
-        weighted: bool = False, size: float | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        classes: int,
+        groups: tuple[int, ...],
+        lam: float,
+        notion: str = "demographic_parity",
+        seed: int = 0,
+        weighted: bool = False,
+        size: float | None = None,
+    ) -> None:
         self.rng = np.random.default_rng(seed)
         X = self.rng.standard_normal((N, 3)) * self.rng.exponential(1.0, (N, 1))
         y = np.concatenate([np.arange(classes), self.rng.integers(0, classes, N - classes)])

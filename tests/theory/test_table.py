@@ -108,9 +108,18 @@ def test_bad_arguments_are_named(change: dict[str, Any], words: str) -> None:
 
 
 IN_DOCS = {
-    "p_ŷ^min": "p_y_min", "p_S^min": "p_s_min", "D": "radius", "β": "beta", "μ": "mu", "κ": "kappa", "σ²": "sigma2",
-    "η_θ": "eta_theta", "η_w": "eta_w", "batch": "batch_size", "steps": "iterations",
-}  # fmt: skip
+    "p_ŷ^min": "p_y_min",
+    "p_S^min": "p_s_min",
+    "D": "radius",
+    "β": "beta",
+    "μ": "mu",
+    "κ": "kappa",
+    "σ²": "sigma2",
+    "η_θ": "eta_theta",
+    "η_w": "eta_w",
+    "batch": "batch_size",
+    "steps": "iterations",
+}
 
 
 def test_adult(adult_numbers: Dataset) -> None:

@@ -45,9 +45,15 @@ def withheld(group: str, classes: tuple[str, ...], least: int, *, labels: bool, 
     none = Estimate(math.nan, note="withheld")
     asked = dict.fromkeys(_told(classes), none) if labels else {}
     return GroupRecord(
-        group, math.nan, dict.fromkeys(classes, none), none if labels else None, asked, dict(asked),
-        note=f"withheld: fewer than {least} rows", soft_rates=dict.fromkeys(classes, none) if soft else {},
-    )  # fmt: skip
+        group,
+        rows=math.nan,
+        rates=dict.fromkeys(classes, none),
+        error=none if labels else None,
+        tpr=asked,
+        fpr=dict(asked),
+        note=f"withheld: fewer than {least} rows",
+        soft_rates=dict.fromkeys(classes, none) if soft else {},
+    )
 
 
 def _told(classes: tuple[str, ...]) -> tuple[str, ...]:
@@ -92,9 +98,18 @@ def _group(tally: Tally, s: int, labelled: Floats | None, confidence: float) -> 
     error = wilson(total - np.trace(table, axis1=1, axis2=2), total, confidence)
     bins = () if tally.bins is None else _calibration(tally.bins[s], classes, confidence)
     return GroupRecord(
-        tally.groups[s], rows, rates, error, positive, negative, tuple(tuple(row) for row in table[0].tolist()), bins,
-        "; ".join(notes), soft, None if tally.bins is None else _calibration_error(tally.bins[s]),
-    )  # fmt: skip
+        tally.groups[s],
+        rows,
+        rates,
+        error=error,
+        tpr=positive,
+        fpr=negative,
+        confusion=tuple(tuple(row) for row in table[0].tolist()),
+        calibration=bins,
+        note="; ".join(notes),
+        soft_rates=soft,
+        calibration_error=None if tally.bins is None else _calibration_error(tally.bins[s]),
+    )
 
 
 def _few(counts: Floats, classes: tuple[str, ...], rows: float) -> list[str]:

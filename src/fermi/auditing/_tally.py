@@ -191,16 +191,23 @@ class _Counting:
         conditions, condition_of = _conditions(notion, target, z, self.classes if has_labels else ())
         binned = soft is not None and has_labels
         return Tally(
-            columns, tuple(names), self.classes, condition_of, conditions, notion,
-            np.tile(class_of, 1 if z is None else len(z.values_of) + 1) if has_labels else None,
-            rows, hard, hard_squares,
-            (sums[0][:, 0], sums[1][:, 0], sums[2][:, 0]),
+            columns=columns,
+            groups=tuple(names),
+            classes=self.classes,
+            condition_of=condition_of,
+            conditions=conditions,
+            notion=notion,
+            label_of=np.tile(class_of, 1 if z is None else len(z.values_of) + 1) if has_labels else None,
+            rows=rows,
+            hard=hard,
+            hard_squares=hard_squares,
+            unknown=(sums[0][:, 0], sums[1][:, 0], sums[2][:, 0]),
             soft=None if soft_sums is None else settled(soft_sums, 1),
             soft_squares=None if soft is None else settled(self.products(soft, square), 1),
             soft_unknown=None if soft_sums is None else soft_sums[:, 0],
             bins=settled(self.bins(soft.source, target, class_of), 0) if binned and soft is not None else None,
             weighted=self.weight is not None,
-        )  # fmt: skip
+        )
 
     def sums(self, prediction: Prediction, weight: Floats | None) -> Floats:
         """Count rows by stratum, group (the first is unknown) and what the prediction shows."""

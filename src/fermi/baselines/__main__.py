@@ -13,10 +13,17 @@ from fermi.notions import NAMES, as_notion
 
 _BEGIN, _END = "<!-- table of methods -->\n", "<!-- end of the table -->\n"
 _CAPABILITIES = {
-    "nonbinary_target": "classes", "nonbinary_attribute": "groups", "beyond_logistic": "models",
-    "stochastic": "batches", "unbiased": "unbiased", "convergent": "converges", "needs_attribute": "needs s",
-    "unknown_attribute": "unknown s", "has_knob": "knob", "draws": "drawn",
-}  # fmt: skip
+    "nonbinary_target": "classes",
+    "nonbinary_attribute": "groups",
+    "beyond_logistic": "models",
+    "stochastic": "batches",
+    "unbiased": "unbiased",
+    "convergent": "converges",
+    "needs_attribute": "needs s",
+    "unknown_attribute": "unknown s",
+    "has_knob": "knob",
+    "draws": "drawn",
+}
 
 
 def table() -> str:

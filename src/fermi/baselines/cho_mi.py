@@ -33,9 +33,14 @@ class ChoMI(TorchBaseline):
     """
 
     capabilities = Capabilities(
-        nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unbiased=True,
-        unknown_attribute=True, adversarial=True,
-    )  # fmt: skip
+        nonbinary_target=True,
+        nonbinary_attribute=True,
+        beyond_logistic=True,
+        stochastic=True,
+        unbiased=True,
+        unknown_attribute=True,
+        adversarial=True,
+    )
     weights = (0.05, 20.0)
     penalty_lr = 5.0  # the discriminator must follow
 

@@ -38,9 +38,14 @@ class Fermi(Baseline):
     """
 
     capabilities = Capabilities(
-        nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unbiased=True,
-        convergent=True, unknown_attribute=True,
-    )  # fmt: skip
+        nonbinary_target=True,
+        nonbinary_attribute=True,
+        beyond_logistic=True,
+        stochastic=True,
+        unbiased=True,
+        convergent=True,
+        unknown_attribute=True,
+    )
 
     def __init__(
         self,

@@ -25,9 +25,15 @@ class Unmitigated(Baseline):
     """
 
     capabilities = Capabilities(
-        nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unbiased=True,
-        convergent=True, unknown_attribute=True, has_knob=False,
-    )  # fmt: skip
+        nonbinary_target=True,
+        nonbinary_attribute=True,
+        beyond_logistic=True,
+        stochastic=True,
+        unbiased=True,
+        convergent=True,
+        unknown_attribute=True,
+        has_knob=False,
+    )
 
     def __init__(
         self,

@@ -36,9 +36,14 @@ class Repair(TorchBaseline):
     """
 
     capabilities = Capabilities(
-        notions=("demographic_parity",), nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True,
-        stochastic=True, unbiased=True, unknown_attribute=True,
-    )  # fmt: skip
+        notions=("demographic_parity",),
+        nonbinary_target=True,
+        nonbinary_attribute=True,
+        beyond_logistic=True,
+        stochastic=True,
+        unbiased=True,
+        unknown_attribute=True,
+    )
     weights = (1.0, 1.0)  # strength is in the rows' weights
 
     def _penalty(self, rows: Rows) -> nn.Module:

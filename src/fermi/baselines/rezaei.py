@@ -74,9 +74,9 @@ def saddle_point(rows: Rows, start: Any) -> tuple[LinearModel, Floats]:
 
     def multipliers(scores: Floats) -> Floats:
         """The λ of each condition where the groups' rates meet; twice the larger group's share bounds it."""
-        return np.array([
-            equal_rates(scores[part], own[part], _BEYOND / np.abs(unit[z]).min()) for z, part in enumerate(parts)
-        ])  # fmt: skip
+        return np.array(
+            [equal_rates(scores[part], own[part], _BEYOND / np.abs(unit[z]).min()) for z, part in enumerate(parts)]
+        )
 
     def value_and_gradient(theta: Floats) -> tuple[float, Floats]:
         scores = np.asarray(rows.X @ theta[:-1]) + theta[-1]

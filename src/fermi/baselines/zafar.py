@@ -66,9 +66,13 @@ def bounded_logistic(X: Any, y: Ints, A: Floats, bounds: Floats, start: Floats, 
 
     box = [*zip(-bounds, bounds, strict=True), *[(None, None)] * (len(first) - r)]
     found = minimize(
-        value_and_gradient, first, jac=True, method="L-BFGS-B", bounds=box,
+        value_and_gradient,
+        first,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=box,
         options={"maxiter": 2000, "maxfun": 20000, "ftol": 1e-12, "gtol": 1e-7},
-    )  # fmt: skip
+    )
     return binary_model(basis @ found.x[:-1], float(found.x[-1]))
 
 

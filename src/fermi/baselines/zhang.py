@@ -33,9 +33,13 @@ class Zhang(TorchBaseline):
     """
 
     capabilities = Capabilities(
-        nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True,
+        nonbinary_target=True,
+        nonbinary_attribute=True,
+        beyond_logistic=True,
+        stochastic=True,
+        unknown_attribute=True,
         adversarial=True,
-    )  # fmt: skip
+    )
     weights = (0.01, 3.0)
     penalty_lr = 20.0  # the adversary must follow
 

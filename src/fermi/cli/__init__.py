@@ -73,14 +73,22 @@ def demo(
 
 @app.command("train")
 def train_command(
-    file: File, target: Target, sensitive: Sensitive, notion: Notion = "demographic_parity",
+    file: File,
+    target: Target,
+    sensitive: Sensitive,
+    notion: Notion = "demographic_parity",
     lam: Annotated[float | None, typer.Option(help="The weight of fairness; 1 unless something is given.")] = None,
-    max_violation: MaxViolation = None, model: Model = "linear", keep_sensitive: KeepSensitive = None,
-    attributes: Attributes = "intersection", advantaged: Advantaged = None, ignore: Ignore = None,
-    test_size: TestSize = 0.25, seed: Seed = 0,
+    max_violation: MaxViolation = None,
+    model: Model = "linear",
+    keep_sensitive: KeepSensitive = None,
+    attributes: Attributes = "intersection",
+    advantaged: Advantaged = None,
+    ignore: Ignore = None,
+    test_size: TestSize = 0.25,
+    seed: Seed = 0,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The model folder to write.")] = None,
     json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Train a fair model on a file and write a folder with the model and a report."""
     from fermi.cli.train import run
     from fermi.tables.task import Task
@@ -91,14 +99,22 @@ def train_command(
 
 @app.command("tradeoff")
 def tradeoff_command(
-    file: File, target: Target, sensitive: Sensitive, notion: Notion = "demographic_parity",
-    max_violation: MaxViolation = None, model: Model = "linear", keep_sensitive: KeepSensitive = None,
-    attributes: Attributes = "intersection", advantaged: Advantaged = None, ignore: Ignore = None,
-    test_size: TestSize = 0.25, seed: Seed = 0,
+    file: File,
+    target: Target,
+    sensitive: Sensitive,
+    notion: Notion = "demographic_parity",
+    max_violation: MaxViolation = None,
+    model: Model = "linear",
+    keep_sensitive: KeepSensitive = None,
+    attributes: Attributes = "intersection",
+    advantaged: Advantaged = None,
+    ignore: Ignore = None,
+    test_size: TestSize = 0.25,
+    seed: Seed = 0,
     jobs: Annotated[int | None, typer.Option(help="Processes; one by default.")] = None,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The folder to write.")] = None,
     json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Train along λ and write what each step towards fairness costs: a table, and a report to choose from."""
     from fermi.cli.tradeoff import run
     from fermi.tables.task import Task
@@ -133,7 +149,8 @@ def predict_command(
 
 @app.command("audit")
 def audit_command(
-    file: File, sensitive: Sensitive,
+    file: File,
+    sensitive: Sensitive,
     target: Annotated[str | None, typer.Option(metavar="COL", help="The column of true labels.")] = None,
     prediction: Annotated[str | None, typer.Option(metavar="COL", help="The column of predicted labels.")] = None,
     probability: Annotated[
@@ -150,7 +167,7 @@ def audit_command(
         str | None, typer.Option(metavar="FILE", help="A page (.html), the groups (.csv) or everything (.json).")
     ] = None,
     json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Measure how far somebody's predictions depend on the group."""
     from fermi.cli.audit import Question, run
 

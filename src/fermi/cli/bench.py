@@ -80,8 +80,10 @@ def _measure(script: Path) -> list[dict[str, Any]]:
         command = [sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider"]
         done = subprocess.run(
             [*command, "--benchmark-only", f"--benchmark-json={record}", str(script)],
-            check=False, capture_output=True, text=True,
-        )  # fmt: skip
+            check=False,
+            capture_output=True,
+            text=True,
+        )
         if done.returncode != 0 or not record.exists():
             raise RuntimeError(f"The benchmark {script.name} failed:\n{done.stdout}{done.stderr}")
         entries: list[dict[str, Any]] = json.loads(record.read_text())["benchmarks"]

@@ -59,8 +59,10 @@ def run(seed: int, *, output: str, as_json: bool) -> None:
         f"\nThe report, with the whole curve to choose from: {folder / REPORT}\n"
         f"The data: {folder / FILE}. The same by hand:\n  fermi tradeoff {asked} --seed {seed}\n"
         f"and for a model to predict with:\n  fermi train {asked}",
-        markup=False, highlight=False, soft_wrap=True,
-    )  # fmt: skip
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def applicants(seed: int) -> pd.DataFrame:

@@ -20,9 +20,16 @@ CURVE = "curve.csv"
 
 
 def run(
-    file: str, task: Task, *, model: str, max_violation: float | None, keep: bool | None, output: str | None,
-    jobs: int | None, as_json: bool,
-) -> None:  # fmt: skip
+    file: str,
+    task: Task,
+    *,
+    model: str,
+    max_violation: float | None,
+    keep: bool | None,
+    output: str | None,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
     """Train along λ, write the curve and its page, print the table."""
     check_options(task, model, max_violation)
     if jobs == 0:

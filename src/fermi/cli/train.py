@@ -34,10 +34,17 @@ _COSTS = (
 
 
 def run(
-    file: str, task: Task, *, model: str, lam: float | None, max_violation: float | None, keep: bool | None,
-    output: str | None, as_json: bool,
-) -> None:  # fmt: skip
-    """Train, write the folder, print what was found."""
+    file: str,
+    task: Task,
+    *,
+    model: str,
+    lam: float | None,
+    max_violation: float | None,
+    keep: bool | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Train a model on a file, write its folder, print what was found."""
     if lam is not None and max_violation is not None:
         raise FermiError("--lam and --max-violation exclude each other: the second looks for the λ itself.")
     check_options(task, model, max_violation)

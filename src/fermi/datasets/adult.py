@@ -34,9 +34,22 @@ FILES = (
     ),
 )
 _COLUMNS = [
-    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
-    "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income",
-]  # fmt: skip
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "income",
+]
 _SENSITIVE = ("sex", "race")
 
 
@@ -65,9 +78,8 @@ def load(
     chosen = sensitive_columns(sensitive, _SENSITIVE)
     train, test = (_read(file.locate(data_home)) for file in FILES)
     return table(
-        "adult", train, test,
-        target="income", sensitive=chosen, include_sensitive=include_sensitive, note=__doc__ or "",
-    )  # fmt: skip
+        "adult", train, test, target="income", sensitive=chosen, include_sensitive=include_sensitive, note=__doc__ or ""
+    )
 
 
 def _read(path: Path) -> pd.DataFrame:

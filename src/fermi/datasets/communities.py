@@ -50,10 +50,25 @@ PopDens PctUsePubTrans PolicCars PolicOperBudg LemasPctPolicOnPatr LemasGangUnit
 PolicBudgPerPop
 """.split()  # noqa: SIM905 - the file has no header: these are the publisher's names, and quotes would hide them
 ATTRIBUTES = (
-    "racepctblack", "racePctWhite", "racePctAsian", "racePctHisp", "whitePerCap", "blackPerCap", "indianPerCap",
-    "AsianPerCap", "OtherPerCap", "HispPerCap", "PctSpeakEnglOnly", "PctNotSpeakEnglWell", "PctForeignBorn",
-    "RacialMatchCommPol", "PctPolicWhite", "PctPolicBlack", "PctPolicHisp", "PctPolicAsian",
-)  # fmt: skip
+    "racepctblack",
+    "racePctWhite",
+    "racePctAsian",
+    "racePctHisp",
+    "whitePerCap",
+    "blackPerCap",
+    "indianPerCap",
+    "AsianPerCap",
+    "OtherPerCap",
+    "HispPerCap",
+    "PctSpeakEnglOnly",
+    "PctNotSpeakEnglWell",
+    "PctForeignBorn",
+    "RacialMatchCommPol",
+    "PctPolicWhite",
+    "PctPolicBlack",
+    "PctPolicHisp",
+    "PctPolicAsian",
+)
 _COUNT = f"a whole number from 1 to {len(ATTRIBUTES)}"
 
 

@@ -30,9 +30,16 @@ FILES = (
     ),
 )
 _FEATURES = [
-    "sex", "race", "age", "age_cat", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count",
+    "sex",
+    "race",
+    "age",
+    "age_cat",
+    "juv_fel_count",
+    "juv_misd_count",
+    "juv_other_count",
+    "priors_count",
     "c_charge_degree",
-]  # fmt: skip
+]
 _TARGET = "two_year_recid"
 _FILTERED_BY = ["days_b_screening_arrest", "is_recid", "score_text"]
 _SENSITIVE = ("race", "sex")
@@ -77,9 +84,8 @@ def load(
         frame = frame[frame["race"].isin(_TWO_RACES)]
     train, test = split(frame, [_TARGET, *_SENSITIVE], test_size, random_state)
     return table(
-        "compas", train, test,
-        target=_TARGET, sensitive=chosen, include_sensitive=include_sensitive, note=__doc__ or "",
-    )  # fmt: skip
+        "compas", train, test, target=_TARGET, sensitive=chosen, include_sensitive=include_sensitive, note=__doc__ or ""
+    )
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -28,10 +28,28 @@ FILES = (
     ),
 )
 _COLUMNS = [
-    "status", "duration", "credit_history", "purpose", "amount", "savings", "employment_since", "installment_rate",
-    "personal_status", "other_debtors", "residence_since", "property", "age", "other_installment_plans", "housing",
-    "existing_credits", "job", "people_liable", "telephone", "foreign_worker", "credit",
-]  # fmt: skip
+    "status",
+    "duration",
+    "credit_history",
+    "purpose",
+    "amount",
+    "savings",
+    "employment_since",
+    "installment_rate",
+    "personal_status",
+    "other_debtors",
+    "residence_since",
+    "property",
+    "age",
+    "other_installment_plans",
+    "housing",
+    "existing_credits",
+    "job",
+    "people_liable",
+    "telephone",
+    "foreign_worker",
+    "credit",
+]
 _SENSITIVE = ("sex", "marital_status")
 _SEX = {"A91": "male", "A92": "female", "A93": "male", "A94": "male", "A95": "female"}
 _SINGLE = ("A93", "A95")
@@ -72,9 +90,14 @@ def load(
         others = [name for name in _SENSITIVE if name not in chosen]
         train, test = train.drop(columns=others), test.drop(columns=others)
     return table(
-        "german", train, test,
-        target="credit", sensitive=chosen, include_sensitive=include_sensitive, note=__doc__ or "",
-    )  # fmt: skip
+        "german",
+        train,
+        test,
+        target="credit",
+        sensitive=chosen,
+        include_sensitive=include_sensitive,
+        note=__doc__ or "",
+    )
 
 
 def _read(path: Path) -> pd.DataFrame:

@@ -171,13 +171,19 @@ def published(s: Setting, model: Model, *, epsilon: float, batch: int) -> Consta
     kappa = beta / mu
     work = kappa**2 * beta * s.gap + kappa * beta**2 * D**2
     return Constants(
-        s.p_y_min, s.p_s_min, D, beta, mu, kappa, sigma2,
+        p_y_min=s.p_y_min,
+        p_s_min=s.p_s_min,
+        radius=D,
+        beta=beta,
+        mu=mu,
+        kappa=kappa,
+        sigma2=sigma2,
         eta_theta=1 / (kappa**2 * beta),
         eta_w=1 / beta,
         batch_size=math.ceil(max(1.0, kappa * sigma2 / epsilon**2)),
         iterations=math.ceil(work / epsilon**2),
         floor=math.sqrt(kappa * sigma2 / batch),
-    )  # fmt: skip
+    )
 
 
 def corrected(s: Setting, model: Model, *, epsilon: float, batch: int) -> Constants:
@@ -191,10 +197,16 @@ def corrected(s: Setting, model: Model, *, epsilon: float, batch: int) -> Consta
     kappa = beta / mu
     work = 34 * (kappa + 1) ** 2 * beta * s.gap + 3 * kappa * beta**2 * D**2
     return Constants(
-        s.p_y_min, s.p_s_min, D, beta, mu, kappa, sigma2,
+        p_y_min=s.p_y_min,
+        p_s_min=s.p_s_min,
+        radius=D,
+        beta=beta,
+        mu=mu,
+        kappa=kappa,
+        sigma2=sigma2,
         eta_theta=1 / (16 * (kappa + 1) ** 2 * beta),
         eta_w=1 / beta,
         batch_size=math.ceil(max(1.0, 10 * kappa * sigma2 / epsilon**2)),
         iterations=math.ceil(2 * work / epsilon**2),
         floor=math.sqrt(5 * kappa * sigma2 / batch),
-    )  # fmt: skip
+    )

@@ -61,9 +61,16 @@ class Task:
 
     @classmethod
     def asked(
-        cls, target: str, sensitive: Sequence[str], notion: str, advantaged: Sequence[str] | None, attributes: str,
-        ignore: Sequence[str] | None, test_size: float, seed: int,
-    ) -> Task:  # fmt: skip
+        cls,
+        target: str,
+        sensitive: Sequence[str],
+        notion: str,
+        advantaged: Sequence[str] | None,
+        attributes: str,
+        ignore: Sequence[str] | None,
+        test_size: float,
+        seed: int,
+    ) -> Task:
         """A task as a command line gives it; whether sensitive columns are features is asked later."""
         several = tuple(sensitive), tuple(advantaged or ()), tuple(ignore or ())
         return cls(target, several[0], notion, several[1], attributes, False, several[2], test_size, seed)

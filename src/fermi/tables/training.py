@@ -91,9 +91,16 @@ def curve(
     notes = [*rows.notes]
     with gathered(notes):
         found = tradeoff_curve(
-            _estimator(rows, kind), rows.train.X, rows.train.y, sensitive_features=rows.train.s,
-            X_test=rows.test.X, y_test=rows.test.y, sensitive_test=rows.test.s, n_jobs=n_jobs, progress=progress,
-        )  # fmt: skip
+            _estimator(rows, kind),
+            rows.train.X,
+            rows.train.y,
+            sensitive_features=rows.train.s,
+            X_test=rows.test.X,
+            y_test=rows.test.y,
+            sensitive_test=rows.test.s,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
         record = found.report(max_violation)
         if max_violation is not None:
             found.pick(max_violation)  # warns of a bound that was not reached, and of constant predictions

@@ -226,11 +226,11 @@ class TradeoffCurve:
         best = rows.iloc[int(rows["violation"].fillna(np.inf).argmin())]
         index = _most_accurate(rows[rows["violation"] <= best["violation"] + NEARLY * best["standard_error"]])
         found = rows.iloc[index]
-        return Picked(
-            index, False,
+        reason = (
             f"No {self._plan.knob.word} brought the validation violation down to max_violation={bound:g}; the best "
-            f"reached is {found['violation']:.4f} (standard error {found['standard_error']:.4f}) at {self._at(index)}.",
-        )  # fmt: skip
+            f"reached is {found['violation']:.4f} (standard error {found['standard_error']:.4f}) at {self._at(index)}."
+        )
+        return Picked(index, False, reason)
 
 
 def _most_accurate(rows: pd.DataFrame) -> int:

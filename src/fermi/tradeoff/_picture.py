@@ -25,14 +25,24 @@ def draw(frame: pd.DataFrame, front: pd.DataFrame, knob: Knob, ax: Any) -> Any:
     validation = frame[frame["split"] == "validation"]
     beaten = validation[~validation["lam"].isin(front["lam"])]
     ax.errorbar(
-        front["violation"], front["error"], xerr=front["standard_error"],
-        label="validation: the frontier", elinewidth=0.7, **_FRONT,
-    )  # fmt: skip
+        front["violation"],
+        front["error"],
+        xerr=front["standard_error"],
+        label="validation: the frontier",
+        elinewidth=0.7,
+        **_FRONT,
+    )
     if len(beaten):
         ax.plot(
-            beaten["violation"], beaten["error"], "o", color="black", markerfacecolor="none", markersize=5, zorder=4,
+            beaten["violation"],
+            beaten["error"],
+            "o",
+            color="black",
+            markerfacecolor="none",
+            markersize=5,
+            zorder=4,
             label="validation: models that another beats",
-        )  # fmt: skip
+        )
     for name, looks in _LOOKS.items():
         # The same models, in the same order, so that each line shows what became of the frontier elsewhere.
         some = frame[frame["split"] == name].set_index("lam").reindex(front["lam"]).dropna(subset=["violation"])

@@ -173,10 +173,15 @@ class _Sweep:
         seen, folds = self.predicted(value), self.outcomes[value]
         judging = sum(fold.seconds for fold in folds if "validation" in fold.seen)
         return [
-            {"lam": value, "split": name, **figures(self.rows[name], seen[name]),
-             "seconds": judging if name == "validation" else folds[-1].seconds}
-            for name in _SPLITS if name in seen
-        ]  # fmt: skip
+            {
+                "lam": value,
+                "split": name,
+                **figures(self.rows[name], seen[name]),
+                "seconds": judging if name == "validation" else folds[-1].seconds,
+            }
+            for name in _SPLITS
+            if name in seen
+        ]
 
     def _place(self, value: float) -> Place:
         row = next(row for row in self.measured[value] if row["split"] == "validation")

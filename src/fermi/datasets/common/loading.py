@@ -74,7 +74,11 @@ def table(
     dropped = [target] if flag("include_sensitive", include_sensitive) else [target, *sensitive]
     return Dataset(
         name,
-        train.drop(columns=dropped), train[target], train[list(sensitive)],
-        test.drop(columns=dropped), test[target], test[list(sensitive)],
+        X_train=train.drop(columns=dropped),
+        y_train=train[target],
+        s_train=train[list(sensitive)],
+        X_test=test.drop(columns=dropped),
+        y_test=test[target],
+        s_test=test[list(sensitive)],
         note=note,
-    )  # fmt: skip
+    )

@@ -17,9 +17,23 @@ from fermi.experiments.pages.curves import Panels, named, tables
 from fermi.experiments.runs import tabular
 
 IN_PROCESSING = (
-    "fermi", "none", "naive", "zafar", "kamishima", "jiang", "prost", "mary", "baharlouei", "rezaei", "donini",
-    "cho_kde", "agarwal", "zhang", "fairret", "cooper",
-)  # fmt: skip
+    "fermi",
+    "none",
+    "naive",
+    "zafar",
+    "kamishima",
+    "jiang",
+    "prost",
+    "mary",
+    "baharlouei",
+    "rezaei",
+    "donini",
+    "cho_kde",
+    "agarwal",
+    "zhang",
+    "fairret",
+    "cooper",
+)
 ALL_METHODS = (*IN_PROCESSING, "feldman", "kamiran", "reweighing", "hardt", "oxonfair")
 STEPS = 300  # of the methods that train on all rows at once, by Adam
 FEW_STRENGTHS = (0.0, 0.2, 0.35, 0.5, 0.65, 1.0)  # where every setting is trained several times

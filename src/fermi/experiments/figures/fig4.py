@@ -57,9 +57,13 @@ def cells(quick: bool) -> Iterator[Cell]:
         for batch_size, passes in PASSES.items():
             for seed in range(1 if quick else SEEDS):
                 yield {
-                    "dataset": dataset, "method": method, "batch_size": batch_size, "seed": seed,
-                    "knobs": 2 if quick else KNOBS, "passes": -(-passes // 3) if quick else passes,
-                }  # fmt: skip
+                    "dataset": dataset,
+                    "method": method,
+                    "batch_size": batch_size,
+                    "seed": seed,
+                    "knobs": 2 if quick else KNOBS,
+                    "passes": -(-passes // 3) if quick else passes,
+                }
 
 
 def prepared(records: pd.DataFrame) -> pd.DataFrame:
@@ -188,9 +192,14 @@ def summarise(records: pd.DataFrame) -> str:
 def points(some: pd.DataFrame) -> str:
     """Write all points of the curves as a Markdown table, a row per method and strength."""
     names = {
-        "error": "error", "violation": "gap", "false_positives": "false positive rate", "soft_error": "soft error",
-        "soft_violation": "soft gap", "clean_error": "error before bias", "clean_violation": "gap before bias",
-    }  # fmt: skip
+        "error": "error",
+        "violation": "gap",
+        "false_positives": "false positive rate",
+        "soft_error": "soft error",
+        "soft_violation": "soft gap",
+        "clean_error": "error before bias",
+        "clean_violation": "gap before bias",
+    }
     lines = ["| method | strength | " + " | ".join(names.values()) + " | seconds |", "|---" * (len(names) + 3) + "|"]
     for (method, strength), group in some.groupby(["method", "strength"], sort=False):
         entries = " | ".join(f"{group[f'test_{name}'].mean():.3f}" for name in names)

@@ -65,9 +65,13 @@ def cells(quick: bool) -> Iterator[Cell]:
             for count in counts:
                 for split in range(splits):
                     yield {
-                        "method": method, "notion": notion, "attributes": count, "split": split,
-                        "knobs": knobs, "steps": steps,
-                    }  # fmt: skip
+                        "method": method,
+                        "notion": notion,
+                        "attributes": count,
+                        "split": split,
+                        "knobs": knobs,
+                        "steps": steps,
+                    }
 
 
 def noise_of(records: pd.DataFrame, pairing: Pairing) -> float:
@@ -204,9 +208,10 @@ def measurable(records: pd.DataFrame) -> str:
         "that of predictions shuffled among the test rows, is kept by luck or by a constant prediction.",
         "",
         "| notion | attributes | groups in training | of ≥ 20 test rows | "
-        + " | ".join(f"{name}: unmitigated, standard error, by chance" for name in HARD) + " |",
+        + " | ".join(f"{name}: unmitigated, standard error, by chance" for name in HARD)
+        + " |",
         "|---|---|---|---|---|---|",
-    ]  # fmt: skip
+    ]
     for (notion, count), some in plain.groupby(["notion", "attributes"]):
         entries = [
             f"{some[f'test_{name}'].mean():.3f}, {some[f'test_{name}_noise'].mean():.3f}, "

@@ -135,8 +135,11 @@ SETUP = (
 def summarise(records: pd.DataFrame) -> str:
     """The claims, where each run ended, and the bias of the estimates."""
     runs = settling(records)
-    lines = ["| model | rates | method | start − end | objective at the end | spread / drop | gradient | ERMI "
-             "| test accuracy | seconds |", "|---" * 10 + "|"]  # fmt: skip
+    lines = [
+        "| model | rates | method | start − end | objective at the end | spread / drop | gradient | ERMI "
+        "| test accuracy | seconds |",
+        "|---" * 10 + "|",
+    ]
     for (model, rates, method), group in runs.groupby(_RUN[:3], sort=False):
         entries = [f"{group['drop'].mean():.4f}", said(*interval(group["end"])), f"{group['ratio'].max():.2%}"]
         entries += [said(*interval(group[name])) for name in ("gradient", "ermi", "test_accuracy")]

@@ -13,15 +13,28 @@ from fermi.experiments.figure import Cell, CellRecord, Figure
 from fermi.experiments.judging.claims import Claim, Verdict, verdicts
 
 COLUMNS = {
-    "nonbinary_target": "more than two classes", "nonbinary_attribute": "more than two groups",
-    "beyond_logistic": "beyond logistic regression", "stochastic": "batches", "unbiased": "unbiased",
-    "convergent": "converges on batches", "needs_attribute": "needs the attribute to predict",
-}  # fmt: skip
+    "nonbinary_target": "more than two classes",
+    "nonbinary_attribute": "more than two groups",
+    "beyond_logistic": "beyond logistic regression",
+    "stochastic": "batches",
+    "unbiased": "unbiased",
+    "convergent": "converges on batches",
+    "needs_attribute": "needs the attribute to predict",
+}
 # What the paper's table says of the methods it lists, in the order of the first six columns.
 PAPER = {
-    "fermi": "111111", "cho_kde": "111100", "cho_mi": "111110", "baharlouei": "111000", "rezaei": "000000",
-    "jiang": "010000", "mary": "111100", "prost": "001100", "donini": "011000", "zhang": "111100", "agarwal": "011000",
-}  # fmt: skip
+    "fermi": "111111",
+    "cho_kde": "111100",
+    "cho_mi": "111110",
+    "baharlouei": "111000",
+    "rezaei": "000000",
+    "jiang": "010000",
+    "mary": "111100",
+    "prost": "001100",
+    "donini": "011000",
+    "zhang": "111100",
+    "agarwal": "011000",
+}
 
 
 def cells(quick: bool) -> Iterator[Cell]:

@@ -85,9 +85,15 @@ def draw_panel(ax: Any, some: pd.DataFrame) -> None:
         star = "*" if needs_attribute(method) else ""
         looks = {**style(str(method)), **({"linestyle": "none"} if len(curve) == 1 else {})}
         *_, bars = ax.errorbar(
-            curve["violation"], curve["error"], curve["up"], curve["across"],
-            label=f"{method}{star}", markersize=4, elinewidth=0.5, **looks,
-        )  # fmt: skip
+            curve["violation"],
+            curve["error"],
+            curve["up"],
+            curve["across"],
+            label=f"{method}{star}",
+            markersize=4,
+            elinewidth=0.5,
+            **looks,
+        )
         above += int((curve["error"] > top).sum())
         lowest = min(lowest, curve["error"].min())
         for bar in bars:  # faint, or twenty methods hide each other

@@ -17,7 +17,7 @@ from fermi.datasets import Dataset, load
 from fermi.experiments.figure import Cell, CellRecord
 from fermi.experiments.judging.bounded_errors import Pairing, strengths, with_unmitigated
 from fermi.experiments.runs.group_gaps import by_chance, cooled, gaps
-from fermi.experiments.runs.tabular import RATE, joined
+from fermi.experiments.runs.tabular import ADAM_LR, joined
 from fermi.inputs.folds import folds
 from fermi.linear.classifier import FermiClassifier
 from fermi.notions import DemographicParity, EqualOpportunity, Notion
@@ -89,7 +89,7 @@ def fitted(cell: Cell, data: Dataset, train: Any, notion: Notion, strength: floa
     else:
         known = baselines.find(cell["method"])._get_param_names()
         rival = cell["method"] != "fermi" and "steps" in known
-        options = {"batch_size": len(y), "steps": cell["steps"], "lr": RATE} if rival else {}
+        options = {"batch_size": len(y), "steps": cell["steps"], "lr": ADAM_LR} if rival else {}
         model = baselines.make(cell["method"], strength, notion, cell["split"], **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -88,9 +88,10 @@ def measured(module: nn.Module, data: AdultTensors, lam: float) -> dict[str, flo
     with torch.no_grad():
         right = module(data.X_test).argmax(1) == data.y_test
     return {
-        **named(loss, dependence, lam), "test_accuracy": float(right.float().mean()),
+        **named(loss, dependence, lam),
+        "test_accuracy": float(right.float().mean()),
         "gradient": float(torch.cat([part.flatten() for part in gradient]).norm()),
-    }  # fmt: skip
+    }
 
 
 def parts(logits: Tensor, data: AdultTensors) -> tuple[Tensor, Tensor]:

@@ -59,23 +59,23 @@ class FermiPenalty(nn.Module):
         return value
 
 
-class Weighed(nn.Module):
-    """A penalty on a batch: a weight times the penalty of another method."""
+class ScaledPenalty(nn.Module):
+    """A penalty on a batch: λ times the penalty of another method."""
 
-    def __init__(self, method: str, rows: Rows, weight: float) -> None:
+    def __init__(self, method: str, rows: Rows, lam: float) -> None:
         super().__init__()
         made: Any = baselines.make(method, 1.0, module=nn.Identity())
-        self.penalty, self.weight = made._penalty(rows), weight
+        self.penalty, self.lam = made._penalty(rows), lam
 
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
         """The weighed penalty of a batch."""
-        value: Tensor = self.weight * self.penalty(logits, y, s, z)
+        value: Tensor = self.lam * self.penalty(logits, y, s, z)
         return value
 
 
 def penalty(method: str, rows: Rows, lam: float) -> nn.Module:
     """Make the penalty of a method, λ times what it adds to the loss."""
-    return FermiPenalty(rows, lam) if method == "fermi" else Weighed(method, rows, lam)
+    return FermiPenalty(rows, lam) if method == "fermi" else ScaledPenalty(method, rows, lam)
 
 
 def coded(X: Any, y: Any, s: Any) -> Rows:

@@ -26,7 +26,7 @@ WAY, VERSION = "tabular", 2  # of `run`
 STRENGTHS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)
 QUICK_STRENGTHS = (0.0, 0.5, 1.0)
 _PARTS = 4  # one row of the training part in so many chooses the knob
-RATE = 0.05  # of Adam on all rows: the default, made for batches, leaves 300 steps short of the minimum
+ADAM_LR = 0.05  # where it steps over all rows: the default, made for batches, leaves 300 steps short of the minimum
 _BLOCKS = 20  # parts of the test rows, whose spread says how other test rows would differ
 
 
@@ -54,9 +54,15 @@ def cells(
         draws = drawn_rows or drawn_groups or can.draws or can.adversarial
         for split, seed in product(range(splits), range(seeds if draws and splits == 1 else 1)):
             yield {
-                "dataset": dataset, "split": split, "blind": hidden, "method": method, "notion": notion,
-                "strength": strength, "seed": seed, **more,
-            }  # fmt: skip
+                "dataset": dataset,
+                "split": split,
+                "blind": hidden,
+                "method": method,
+                "notion": notion,
+                "strength": strength,
+                "seed": seed,
+                **more,
+            }
 
 
 class TabularSplit(NamedTuple):
@@ -124,7 +130,7 @@ def training(cell: Cell, n: int) -> dict[str, Any]:
     known = baselines.find(cell["method"])._get_param_names()
     options = {"batch_size": cell.get("batch_size"), "steps": cell.get("steps")}
     if options["batch_size"] == "all":
-        options = {} if cell["method"] == "fermi" else {**options, "batch_size": n, "lr": RATE}
+        options = {} if cell["method"] == "fermi" else {**options, "batch_size": n, "lr": ADAM_LR}
     elif cell["method"] == "fermi" and options["steps"] is not None:
         options |= {"module": logistic, "options": {"lr": 0.02}}
     return {name: value for name, value in options.items() if name in known and value is not None}

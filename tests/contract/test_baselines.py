@@ -28,7 +28,19 @@ from fermi.datasets import Dataset, synthetic
 
 METHODS = baselines.available()
 STEPS = 300  # enough for a linear model on so few rows
-CASES = [(name, notion) for name in METHODS for notion in baselines.find(name).capabilities.notions]
+FEW = 20  # enough to see that a method runs
+
+
+def counts_steps(method: Any) -> bool:
+    return "steps" in (baselines.find(method) if isinstance(method, str) else method)._get_param_names()
+
+
+CASES = [
+    # Steps take their time: of the methods that count them, the notions after the first are slow.
+    pytest.param(name, notion, marks=[pytest.mark.slow] if place and counts_steps(name) else [])
+    for name in METHODS
+    for place, notion in enumerate(baselines.find(name).capabilities.notions)
+]
 
 
 @functools.cache
@@ -37,10 +49,10 @@ def data(n_classes: int = 2, n_groups: int = 2) -> Dataset:
     return synthetic(4000, n_classes, n_groups, bias=0.9, rated=False).numeric()
 
 
-def fitted(method: Any, strength: Any, notion: Any, rows: Dataset | None = None, seed: int = 0) -> Baseline:
+def fitted(method: Any, strength: Any, notion: Any, rows: Dataset | None = None, steps: int = STEPS) -> Baseline:
     rows = data() if rows is None else rows
     kind = baselines.find(method) if isinstance(method, str) else method
-    model: Baseline = kind(strength, notion, seed, **({"steps": STEPS} if "steps" in kind._get_param_names() else {}))
+    model: Baseline = kind(strength, notion, 0, **({"steps": steps} if counts_steps(kind) else {}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fermi.ConstantPredictionWarning)  # as fair as it can be
         return model.fit(rows.X_train, rows.y_train, sensitive_features=rows.s_train)
@@ -81,7 +93,7 @@ def check_capabilities(method: Any, notion: str) -> None:
         (can.nonbinary_attribute, data(2, 3), "`sensitive_features` holds 3 groups; expected two"),
     ):
         if able:
-            model = fitted(method, 0.5, notion, rows)
+            model = fitted(method, 0.5, notion, rows, FEW)
             assert set(predicted(model, rows)) <= set(rows.y_train)
         else:
             with pytest.raises(fermi.FermiError, match=words):
@@ -176,7 +188,7 @@ def test_the_page_says_what_the_methods_say() -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_new_rows_may_be_of_another_precision(name: str) -> None:
     rows = data()
-    model = fitted(name, 1.0, baselines.find(name).capabilities.notions[0])
+    model = fitted(name, 1.0, baselines.find(name).capabilities.notions[0], steps=FEW)
     again = clone(model).fit(rows.X_train.astype("float32"), rows.y_train, sensitive_features=rows.s_train)
     assert np.mean(again.predict(rows.X_test.astype("float32"), rows.s_test) == predicted(model)) > 0.95
 
@@ -204,9 +216,10 @@ def test_groups_unknown_wherever_the_notion_looks() -> None:
     last = sorted(set(rows.y_train))[-1]
     groups = rows.s_train.iloc[:, 0].astype(object).mask(rows.y_train == last, None)
     for name in ("jiang", "kamishima", "mary", "fermi"):
+        few = {"steps": FEW} if counts_steps(name) else {}
         with pytest.raises(fermi.FermiError, match="`sensitive_features` is unknown wherever the notion looks"):
             baselines.make(name, notion="equal_opportunity").fit(rows.X_train, rows.y_train, sensitive_features=groups)
-        baselines.make(name, notion="equalized_odds").fit(rows.X_train, rows.y_train, sensitive_features=groups)
+        baselines.make(name, notion="equalized_odds", **few).fit(rows.X_train, rows.y_train, sensitive_features=groups)
 
 
 def test_the_fairest_weights_do_not_turn_the_gap_round() -> None:

@@ -3,8 +3,8 @@
     θ ← θ − η_θ · mean over the batch of ∇_θ (loss_i + λ ψ_i(θ, W))
     W ← W + η_w · mean over the batch of ∇_W λ ψ_i(θ, W),    W⁰ = 0
 
-The compiled loops (`_batches.py`, `_single_rows.py`) take the same steps, as `tests/parity/test_sgda.py` checks. They keep W as
-scale ∘ V and its column norms up to date, so that a step costs the same for any number of groups.
+The compiled loops (`_batches.py`, `_single_rows.py`) take the same steps, as `tests/parity/test_sgda.py` checks. They
+keep W as scale ∘ V and its column norms up to date, so that a step costs the same for any number of groups.
 """
 
 from __future__ import annotations

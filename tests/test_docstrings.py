@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("torch", reason="the extra `torch` is not installed")
+
 import fermi
 from fermi import baselines, datasets
 

@@ -6,17 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import joblib
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-
-pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
-
 import scipy.sparse
 import sklearn
-from matplotlib.figure import Figure
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -153,6 +148,7 @@ def test_a_knob_inside_another_estimator() -> None:
 
 
 def test_a_method_that_needs_the_groups_gets_them() -> None:
+    pytest.importorskip("fairlearn", reason="the extra `baselines` is not installed")
     X, y, s = rows()
     y, groups = (y == "high").astype(int), s["sex"]
     method = baselines.make("hardt", random_state=0)
@@ -195,8 +191,10 @@ def test_a_column_of_the_notion_goes_with_the_rows() -> None:
 
 
 def test_networks_and_trees() -> None:
-    torch = pytest.importorskip("fermi.torch")
-    boosting = pytest.importorskip("fermi.boosting")
+    pytest.importorskip("torch", reason="the extra `torch` is not installed")
+    pytest.importorskip("lightgbm", reason="the extra `boosting` is not installed")
+    from fermi import boosting, torch
+
     data = synthetic(n=3000, bias=0.9, rated=False).numeric()
     net = torch.FermiNet(torch.models.logistic, lr=0.05, max_epochs=6, random_state=0)
     trees = boosting.FermiBoostingClassifier(n_estimators=60, random_state=0)
@@ -209,6 +207,9 @@ def test_networks_and_trees() -> None:
 
 
 def test_the_picture_shows_the_frontier_and_no_bar_goes_into_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
+    mpl: Any = pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+    from matplotlib.figure import Figure
+
     mpl.use("Agg")
     X2, y2, s2 = rows(500, seed=1)
     found = curve(lams=None, X_test=X2, y_test=y2, sensitive_test=s2, progress=True)

@@ -20,9 +20,12 @@ LIGHTNING = (
 TRANSFORMERS = r"ignore:'pin_memory' argument is set as true but no accelerator:UserWarning:torch\.utils\.data"
 CASES = [
     pytest.param("plain_loop", "torch"),
-    pytest.param("lightning_module", "lightning", marks=[pytest.mark.filterwarnings(*LIGHTNING)]),
-    pytest.param("huggingface_trainer", "transformers", marks=[pytest.mark.filterwarnings(TRANSFORMERS)]),
-    pytest.param("accelerate_loop", "accelerate"),
+    # These load large libraries first.
+    pytest.param("lightning_module", "lightning", marks=[pytest.mark.slow, pytest.mark.filterwarnings(*LIGHTNING)]),
+    pytest.param(
+        "huggingface_trainer", "transformers", marks=[pytest.mark.slow, pytest.mark.filterwarnings(TRANSFORMERS)]
+    ),
+    pytest.param("accelerate_loop", "accelerate", marks=pytest.mark.slow),
 ]
 
 

@@ -58,6 +58,7 @@ def test_a_random_attribute_is_consistent_with_no_violation() -> None:
     assert (held >= 34).all(), dict(zip(NAMES, held, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds"])
 def test_intervals_cover_on_the_synthetic_population(notion: str) -> None:
     """A small version of benchmarks/bench_coverage.py: 120 draws, so that nominal 95% may show as 89%."""

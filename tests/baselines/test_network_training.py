@@ -30,7 +30,7 @@ def small() -> tuple[Any, Any, list[int | None]]:
     return X, y, [None if i % 7 == 0 else int(code) for i, code in enumerate(s)]
 
 
-@pytest.mark.parametrize("size", [1, 2, 4])
+@pytest.mark.parametrize("size", [1, *(pytest.param(size, marks=pytest.mark.slow) for size in (2, 4))])
 @pytest.mark.parametrize("kind", ["linear", "mlp", "double"])
 @pytest.mark.parametrize("name", TORCH)
 def test_small_batches(name: str, kind: str, size: int) -> None:

@@ -152,7 +152,9 @@ def test_hardt_refuses_a_group_of_one_class_and_knows_unknown_groups() -> None:
     assert (model.predict(X, s) != plain).any()
 
 
-@pytest.mark.parametrize("notion", NOTIONS)
+@pytest.mark.parametrize(
+    "notion", [NOTIONS[0], *(pytest.param(notion, marks=pytest.mark.slow) for notion in NOTIONS[1:])]
+)
 def test_agarwal_is_fairlearns(notion: str) -> None:
     pytest.importorskip("fairlearn", reason="the extra `baselines` is not installed")
     from fairlearn.metrics import MetricFrame, selection_rate

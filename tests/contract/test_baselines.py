@@ -27,7 +27,7 @@ from fermi.baselines.common.protocol import Rows
 from fermi.datasets import Dataset, synthetic
 
 METHODS = baselines.available()
-STEPS = 300  # enough for a linear model on so few rows
+STEPS = 150  # enough for a linear model on so few rows
 FEW = 20  # enough to see that a method runs
 
 

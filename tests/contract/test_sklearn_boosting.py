@@ -14,6 +14,7 @@ from tests.boosting.samples import BOOSTERS, THREADS
 COUNTING = {"check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("booster", BOOSTERS)
 def test_scikit_learns_own_checks(booster: str) -> None:
     with warnings.catch_warnings():

@@ -124,6 +124,7 @@ def test_a_bad_option_is_one_sentence(tmp_path: Path, options: dict[str, Any], m
     assert str(caught.value) == message
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The adversary W has not settled")  # nor can it in a few passes
 def test_the_paper_s_networks_learn_the_colours(digits: dict[str, Any]) -> None:
     pytest.importorskip("torch", reason="the extra `torch` is not installed")
@@ -142,6 +143,7 @@ def test_the_paper_s_networks_learn_the_colours(digits: dict[str, Any]) -> None:
         assert net.predict(others).shape == (N_TEST,)
 
 
+@pytest.mark.slow
 def test_mnist_itself(home_of: Home) -> None:
     home = home_of("color_mnist")
     data = color_mnist.load(data_home=home)

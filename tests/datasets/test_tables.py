@@ -164,6 +164,7 @@ def test_categories_come_from_training_rows(home_of: Home, publish: Publish) -> 
     assert numeric.X_test.loc[strange].filter(like="housing=").sum() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["german", "compas", "communities", "toxic_madlibs"])
 def test_the_seed_is_the_split(home_of: Home, name: str) -> None:
     home = home_of(name)

@@ -104,6 +104,7 @@ def test_a_file_of_another_layout_is_noticed(publish: Publish) -> None:
         datasets.load("toxic", data_home=home)
 
 
+@pytest.mark.slow
 def test_madlibs_itself(home_of: Home) -> None:
     data = datasets.load("toxic_madlibs", data_home=home_of("toxic_madlibs"), religions="three")
     assert (len(data.X_train), len(data.X_test)) == (61_251, 15_313)
@@ -123,6 +124,7 @@ def test_madlibs_itself(home_of: Home) -> None:
     assert not plain.X_test["comment"][named].isin(plain.X_train["comment"]).any()
 
 
+@pytest.mark.slow
 def test_words_are_columns_in_numeric_features(home_of: Home) -> None:
     data = datasets.load("toxic_madlibs", data_home=home_of("toxic_madlibs")).numeric()
     assert data.X_train.shape[1] == 174
@@ -182,6 +184,7 @@ def test_a_bad_file_of_vectors_is_one_sentence(tmp_path: Path, text: bytes) -> N
         vocabulary.vectors(path)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The adversary W has not settled")  # nor can it in one pass
 def test_the_text_cnn_trains_on_numbered_words(home_of: Home) -> None:
     torch: Any = pytest.importorskip("torch", reason="the extra `torch` is not installed")

@@ -168,6 +168,7 @@ def communities(rival: float, splits: int = 3) -> pd.DataFrame:
     return records.assign(**noise, chance_attribute=0.1, chance_intersection=0.1)
 
 
+@pytest.mark.slow
 def test_verdicts_of_figure_5() -> None:
     def words(records: pd.DataFrame) -> dict[str, str]:
         return {claim.text: claim.judge(records)[0] for claim in fig5.CLAIMS}
@@ -189,6 +190,7 @@ def test_verdicts_of_figure_5() -> None:
     assert "- none_cooled: below" in page
 
 
+@pytest.mark.slow
 def test_a_curve_on_communities(home_of: Callable[[str], Path]) -> None:
     home_of("communities")
     rows = community_runs.rows(2, 0)
@@ -260,6 +262,7 @@ def toxic(rival: float, seeds: int = 3) -> pd.DataFrame:
     return records
 
 
+@pytest.mark.slow
 def test_verdicts_of_figure_4() -> None:
     def words(records: pd.DataFrame) -> list[str]:
         return [claim.judge(records)[0] for claim in fig4.CLAIMS]
@@ -285,6 +288,7 @@ def test_verdicts_of_figure_4() -> None:
     assert within(fig4.prepared(toxic(0.002)), fig4.HARD, (0.001,), fig4.RUN)["constant"].all()
 
 
+@pytest.mark.slow
 def test_a_curve_on_comments(home_of: Callable[[str], Path]) -> None:
     home_of("toxic_madlibs")
     rows = comment_runs.split("toxic_madlibs", 0)

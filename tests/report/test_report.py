@@ -32,6 +32,7 @@ SAMPLES: dict[str, Callable[[], ReportRecord]] = {
 SHOW = "(e, v) => {e.value = v; e.dispatchEvent(new Event('input')); return document.getElementById('words').innerText}"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 FLAGS += ["--disable-sync", "--no-first-run"]
+pytestmark = pytest.mark.slow  # all of them drive a browser
 PATIENCE = 120_000  # milliseconds: on a machine that is busy with other things a page may take long
 
 

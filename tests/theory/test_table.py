@@ -122,6 +122,7 @@ IN_DOCS = {
 }
 
 
+@pytest.mark.slow
 def test_adult(adult_numbers: Dataset) -> None:
     """The numbers of docs/theory.md."""
     d = adult_numbers
@@ -139,6 +140,7 @@ def test_adult(adult_numbers: Dataset) -> None:
         assert [float(cell) for cell in line.strip("|").split("|")[1:]] == pytest.approx(computed, rel=0.04), name
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:sgda has not settled")  # with constant steps W keeps its noise
 def test_what_the_theory_means_for_adult(adult_numbers: Dataset) -> None:
     """The numbers that docs/theory.md has outside its table."""

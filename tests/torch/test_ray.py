@@ -23,7 +23,7 @@ pytest.importorskip("ray.train.torch", exc_type=ImportError)
 
 # Ray sets options of its own that it has deprecated.
 DEPRECATED = r"ignore:`\w+` is deprecated:DeprecationWarning:ray\.data\.context"
-pytestmark = [pytest.mark.first, pytest.mark.filterwarnings(DEPRECATED)]
+pytestmark = [pytest.mark.slow, pytest.mark.first, pytest.mark.filterwarnings(DEPRECATED)]
 
 EPOCHS, STEPS = 3, 125  # 4000 rows in batches of 2 × 16
 KILLED_AFTER = 2 * STEPS + 60

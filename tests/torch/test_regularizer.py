@@ -292,6 +292,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     return [torch.load(folder / f"{name}.pt", weights_only=True) for name in ("alone", "rank0", "rank1")]
 
 
+@pytest.mark.slow
 @pytest.mark.first
 @pytest.mark.parametrize("batches", BATCHES)
 def test_two_processes_train_as_one(batches: str, trained: list[Any]) -> None:
@@ -301,6 +302,7 @@ def test_two_processes_train_as_one(batches: str, trained: list[Any]) -> None:
             assert b.numpy() == pytest.approx(a.numpy(), abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.first
 def test_a_rank_with_the_regularizer_alone_needs_no_scikit_learn(trained: list[Any]) -> None:
     assert [found["loaded"] for found in trained[1:]] == [[], []]

@@ -67,7 +67,7 @@ def test_another_seed_gives_another_sample() -> None:
         (["frobnicate"], "No such command 'frobnicate'."),
         (["demo", "--sed", "1"], "No such option: --sed"),
         (["demo", "--seed", "x"], "Invalid value for '--seed'"),
-        (["demo", "--seed", "-1"], "`seed` is -1; expected a whole number of at least 0."),
+        (["demo", "--seed", "-1"], "--seed is -1; expected a whole number of at least 0."),
         (["bench", "nothing"], "`name` is 'nothing'; expected one of 'audit', 'baselines', "),
         (["bench", "measures", "--quick"], "The benchmark 'measures' takes no option --quick."),
         (["bench", "torch", "--dataset", "adult"], "The benchmark 'torch' takes no option --dataset."),

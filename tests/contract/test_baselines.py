@@ -188,7 +188,7 @@ def test_the_page_says_what_the_methods_say() -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_new_rows_may_be_of_another_precision(name: str) -> None:
     rows = data()
-    model = fitted(name, 1.0, baselines.find(name).capabilities.notions[0], steps=FEW)
+    model = fitted(name, 1.0, baselines.find(name).capabilities.notions[0])
     again = clone(model).fit(rows.X_train.astype("float32"), rows.y_train, sensitive_features=rows.s_train)
     assert np.mean(again.predict(rows.X_test.astype("float32"), rows.s_test) == predicted(model)) > 0.95
 

@@ -32,6 +32,7 @@ def run(design: Design, objective: FairObjective, **options: Any) -> tuple[Solut
     task = Task(design, objective, rest.pop("l2"), rest.pop("tol"))
     start = Start(rest.pop("theta", np.zeros(design.shape)), rest.pop("duals", None))
     rng, batch, epochs = np.random.default_rng(rest.pop("seed")), rest.pop("batch"), rest.pop("epochs")
+    batch = None if batch is None else min(batch, len(objective.target))
     found = SREDA(batch_size=batch, max_iter=epochs, **rest).solve(task, start, rng, history.append)
     assert np.isfinite(found.theta).all()
     return found, history

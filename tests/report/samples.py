@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,3 +169,45 @@ def report(
 
 def audit_of(record: ReportRecord, model: int, split: str) -> AuditRecord:
     return record.points[model].splits[split]
+
+
+def percent(estimate: Estimate) -> str:
+    return f"{100 * estimate.value:.1f}%"
+
+
+def with_interval(estimate: Estimate) -> str:
+    return f"{percent(estimate)} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+
+
+def error(record: ReportRecord, model: int, split: str = "test") -> Estimate:
+    found = audit_of(record, model, split).error
+    assert found is not None
+    return found
+
+
+def gap(record: ReportRecord, model: int, split: str = "test") -> str:
+    return f"{audit_of(record, model, split).measure('parity_difference').value:.3f}"
+
+
+def luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def selection_rate(group: GroupRecord) -> Estimate:
+    return group.rates[">50K"]
+
+
+def hit_rate(group: GroupRecord) -> Estimate:
+    return group.tpr[">50K"]
+
+
+FOUR = ("race=A, sex=Female", "race=A, sex=Male", "race=B, sex=Female", "race=B, sex=Male")
+SAMPLES: dict[str, Callable[[], ReportRecord]] = {
+    "tradeoff": report,
+    "four groups, three classes": lambda: report(6, FOUR, ("no", "maybe", "yes")),
+    "two models": lambda: report(2, splits=("train", "test")),
+    "one model": lambda: report(1),
+    "audit": lambda: report(1, splits=("test",)),
+}

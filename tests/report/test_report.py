@@ -13,22 +13,26 @@ from typing import Any
 
 import pytest
 
-from fermi.records import AuditRecord, Estimate, GroupRecord, ReportRecord
+from fermi.records import AuditRecord, Estimate, ReportRecord
 from fermi.report import render, write
 from fermi.report._json import fitted_json
-from tests.report.samples import HOSTILE, audit_of, report
+from tests.report.samples import (
+    HOSTILE,
+    SAMPLES,
+    audit_of,
+    error,
+    gap,
+    hit_rate,
+    luminance,
+    percent,
+    report,
+    selection_rate,
+    with_interval,
+)
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser is driven with playwright")
 Page = Any  # playwright may be absent
 
-FOUR = ("race=A, sex=Female", "race=A, sex=Male", "race=B, sex=Female", "race=B, sex=Male")
-SAMPLES: dict[str, Callable[[], ReportRecord]] = {
-    "tradeoff": report,
-    "four groups, three classes": lambda: report(6, FOUR, ("no", "maybe", "yes")),
-    "two models": lambda: report(2, splits=("train", "test")),
-    "one model": lambda: report(1),
-    "audit": lambda: report(1, splits=("test",)),
-}
 SHOW = "(e, v) => {e.value = v; e.dispatchEvent(new Event('input')); return document.getElementById('words').innerText}"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 FLAGS += ["--disable-sync", "--no-first-run"]
@@ -148,24 +152,6 @@ def shoot(opened: Opened, name: str) -> None:
     if folder := os.environ.get("FERMI_SCREENSHOTS"):
         Path(folder).mkdir(parents=True, exist_ok=True)
         opened.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
-
-
-def percent(estimate: Estimate) -> str:
-    return f"{100 * estimate.value:.1f}%"
-
-
-def with_interval(estimate: Estimate) -> str:
-    return f"{percent(estimate)} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
-
-
-def error(record: ReportRecord, model: int, split: str = "test") -> Estimate:
-    found = audit_of(record, model, split).error
-    assert found is not None
-    return found
-
-
-def gap(record: ReportRecord, model: int, split: str = "test") -> str:
-    return f"{audit_of(record, model, split).measure('parity_difference').value:.3f}"
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -346,12 +332,6 @@ def test_a_phone_needs_no_sideways_scrolling(name: str, open_page: Opener) -> No
     )
 
 
-def luminance(colour: str) -> float:
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_is_readable_in_light_and_dark(scheme: str, open_page: Opener) -> None:
     opened = open_page(report(), color_scheme=scheme)
@@ -465,11 +445,3 @@ def test_the_page_says_what_is_asked_and_the_rate_that_shows_it(open_page: Opene
     assert "What is asked for is equal chances." in text
     assert "predicted for" not in words(label=None)
     assert "What is asked for is demographic_parity." in words(asks="")
-
-
-def selection_rate(group: GroupRecord) -> Estimate:
-    return group.rates[">50K"]
-
-
-def hit_rate(group: GroupRecord) -> Estimate:
-    return group.tpr[">50K"]

@@ -1,14 +1,18 @@
 """Scorers for scikit-learn's searches and cross-validation, which ask for `sensitive_features` themselves.
 
->>> import sklearn
->>> sklearn.set_config(enable_metadata_routing=True)
+>>> from sklearn import config_context
 >>> from sklearn.model_selection import GridSearchCV
->>> from fermi import FermiClassifier, scorers
->>> model = FermiClassifier().set_fit_request(sensitive_features=True)
->>> search = GridSearchCV(model, {"lam": [0, 1, 10]}, scoring=scorers.accuracy_within(0.05))
+>>> from fermi import FermiClassifier, datasets, scorers
+>>> data = datasets.synthetic(n=1000).numeric()
+>>> search = GridSearchCV(FermiClassifier(), {"lam": [0, 1]}, scoring=scorers.accuracy_within(0.05), cv=2)
+>>> with config_context(enable_metadata_routing=True):
+...     search = search.fit(data.X_train, data.y_train, sensitive_features=data.s_train)
+>>> search.best_params_["lam"] in (0, 1)
+True
 
-Then ``search.fit(X, y, sensitive_features=s)`` hands every fold its own part of s. More is better for every scorer: a
-violation counts with a minus sign.
+With routing enabled scikit-learn hands every fold its own part of `sensitive_features`; a script enables it once, by
+``sklearn.set_config(enable_metadata_routing=True)``. More is better for every scorer: a violation counts with a minus
+sign.
 """
 
 from __future__ import annotations

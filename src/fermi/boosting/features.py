@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from fermi.errors import bad_argument
-from fermi.inputs.columns import as_frame
+from fermi.inputs.columns import as_frame, to_pandas
 from fermi.inputs.features import refuse_infinite
 from fermi.inputs.groups import word_of
 
@@ -36,7 +36,7 @@ def read_table(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tuple[A
     """
     frame = as_frame(X, "X")
     if isinstance(frame, nw.DataFrame):
-        return _read_frame(estimator, X, _pandas(frame), y, reset=reset)
+        return _read_frame(estimator, X, to_pandas(frame), y, reset=reset)
     fitting = y is not None or reset
     options = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": False}
     found = validate_data(estimator, X, *([y] if fitting else []), **options, reset=reset)
@@ -71,18 +71,6 @@ def _read_frame(estimator: Any, X: Any, frame: pd.DataFrame, y: Any, *, reset: b
     columns = {kind.name: _column(frame[column], kind.categories) for column, kind in kinds.items()}
     table = pd.DataFrame(columns, index=frame.index)
     return (table if estimator._columns else table.to_numpy(np.float64)), y
-
-
-def _pandas(frame: Any) -> pd.DataFrame:
-    """Turn a table into pandas without the package that polars would need for that."""
-    if frame.implementation.is_pandas():
-        native: pd.DataFrame = frame.to_native()
-        return native
-
-    def values(column: Any) -> Any:
-        return column.to_numpy() if column.dtype.is_numeric() else pd.Series(column.to_list(), dtype=object)
-
-    return pd.DataFrame({column.name: values(column) for column in frame.iter_columns()})
 
 
 def safe_names(names: list[str]) -> list[str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from fermi.errors import bad_argument
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Column: TypeAlias = NDArray[Any] | nw.Series[Any]
 
@@ -95,6 +98,20 @@ def as_frame(data: Any, argument: str) -> Any:
         raise bad_argument(
             argument, f"cannot be read ({str(error).splitlines()[0]})", "different column names"
         ) from None
+
+
+def to_pandas(frame: nw.DataFrame[Any]) -> pd.DataFrame:
+    """Turn a table into pandas without the package that polars would need for that."""
+    import pandas as pd
+
+    if frame.implementation.is_pandas():
+        native: pd.DataFrame = frame.to_native()
+        return native
+
+    def values(column: Any) -> Any:
+        return column.to_numpy() if column.dtype.is_numeric() else pd.Series(column.to_list(), dtype=object)
+
+    return pd.DataFrame({column.name: values(column) for column in frame.iter_columns()})
 
 
 def check_rows(columns: Iterable[tuple[str, Any]]) -> int:

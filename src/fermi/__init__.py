@@ -36,6 +36,7 @@ _HOME = {
     ),
     **dict.fromkeys(["Audit", "audit"], "fermi.auditing"),
     **dict.fromkeys(["TradeoffCurve", "tradeoff_curve"], "fermi.tradeoff"),
+    "FairLabels": "fermi.labels",
     "FermiClassifier": "fermi.linear.classifier",
     "GroupEncoder": "fermi.inputs.groups",
 }
@@ -56,6 +57,7 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi.errors import SmallGroupWarning as SmallGroupWarning
     from fermi.errors import UnfairTrainingWarning as UnfairTrainingWarning
     from fermi.inputs.groups import GroupEncoder as GroupEncoder
+    from fermi.labels import FairLabels as FairLabels
     from fermi.linear.classifier import FermiClassifier as FermiClassifier
     from fermi.measures import Contingency as Contingency
     from fermi.measures import bounds as bounds

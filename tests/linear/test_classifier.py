@@ -280,15 +280,15 @@ def test_a_violation_bound_is_kept_on_new_rows() -> None:
     plain = FermiClassifier(lam=0).fit(X, y, sensitive_features=s)
     assert fermi.parity_difference(plain.predict(Xt), st) > 0.15
     for eval_set in (None, (Xt, yt, st)):
-        model = FermiClassifier(max_violation=0.08, random_state=0)
+        model = FermiClassifier(max_violation=0.08, decision="argmax", random_state=0)
         model.fit(X, y, sensitive_features=s, eval_set=eval_set)
         assert fermi.parity_difference(model.predict(Xt), st) < (0.08 if eval_set else 0.11)
         assert model.lam_ > 0
         tried = {entry["lam"]: entry["violation"] for entry in model.lam_path_}
         assert tried[model.lam_] <= 0.08
         assert all(gap > 0.08 for lam, gap in tried.items() if lam < model.lam_)
-    again = FermiClassifier(max_violation=0.08, random_state=0).fit(X, y, sensitive_features=s)
-    other = FermiClassifier(max_violation=0.08, random_state=1).fit(X, y, sensitive_features=s)
+    again = FermiClassifier(max_violation=0.08, decision="argmax", random_state=0).fit(X, y, sensitive_features=s)
+    other = FermiClassifier(max_violation=0.08, decision="argmax", random_state=1).fit(X, y, sensitive_features=s)
     assert again.lam_path_ != other.lam_path_
 
 
@@ -297,5 +297,5 @@ def test_a_bound_that_no_lambda_reaches_is_a_warning_with_the_best() -> None:
     with pytest.warns(
         ConvergenceWarning, match="No λ brought the held-out violation down to max_violation=0; the best"
     ):
-        model = FermiClassifier(max_violation=0.0, random_state=0).fit(X, y, sensitive_features=s)
+        model = FermiClassifier(max_violation=0.0, decision="argmax", random_state=0).fit(X, y, sensitive_features=s)
     assert np.isfinite(model.coef_).all()

@@ -30,9 +30,13 @@ class BoostingFit:
     history: list[Record]
     n_iter: int
 
+    def scores(self, X: Any) -> Any:
+        """The raw scores of rows: (n,) of the second of two classes, or (n, m)."""
+        return engine(self.library).raw_scores(self.booster, X)
+
     def predict(self, X: Any) -> Any:
         """The code of each row's most probable class."""
-        return most_probable(engine(self.library).raw_scores(self.booster, X))
+        return most_probable(self.scores(X))
 
 
 class BoostingTrainer:

@@ -14,6 +14,7 @@ from fermi.boosting._trainer import BoostingFit, BoostingTrainer
 from fermi.boosting.features import read_table
 from fermi.boosting.options import BoostingSettings
 from fermi.fitting.estimator import FairEstimator
+from fermi.fitting.lam_search import DEAR
 from fermi.fitting.problem import Problem
 
 
@@ -29,7 +30,7 @@ class FermiBoostingClassifier(FairEstimator[BoostingSettings, BoostingFit]):
     booster : "lightgbm" or "xgboost"
         The library.
     fairness, lam, attributes, max_violation
-        As in `FermiClassifier`. The search for λ trains some forty boosters.
+        As in `FermiClassifier`. The search for λ trains some twenty boosters, labels take four.
     n_estimators : int
         Rounds of boosting.
     learning_rate : float
@@ -39,6 +40,8 @@ class FermiBoostingClassifier(FairEstimator[BoostingSettings, BoostingFit]):
         rounds, and keep the best round.
     booster_params : dict, optional
         The library's other parameters, such as ``{"num_leaves": 15, "bagging_fraction": 0.5, "bagging_freq": 1}``.
+    decision : "auto", "argmax" or "labels"
+        How `max_violation` is kept, as in `FermiClassifier`.
     random_state : int, Generator or RandomState, optional
         Seed of subsampling and of held-out rows.
     verbose : int
@@ -48,8 +51,9 @@ class FermiBoostingClassifier(FairEstimator[BoostingSettings, BoostingFit]):
     ----------
     booster_ : lightgbm.Booster or xgboost.Booster
         The plain booster. It holds the base rate from which boosting began, and its own `predict` gives probabilities,
-        so that saving, explaining and serving it need nothing of fermi.
-    classes_, groups_, lam_, lam_path_
+        so that saving, explaining and serving it need nothing of fermi. With `decision_` "labels" its probabilities are
+        the model's, but the labels within the bound come from `predict` alone.
+    classes_, groups_, lam_, lam_path_, decision_, held_out_
         As in `FermiClassifier`.
     n_iter_ : int
         Rounds kept.
@@ -67,6 +71,8 @@ class FermiBoostingClassifier(FairEstimator[BoostingSettings, BoostingFit]):
     (1000,)
     """
 
+    _pace = DEAR
+
     def __init__(
         self,
         booster: str = "lightgbm",
@@ -79,6 +85,7 @@ class FermiBoostingClassifier(FairEstimator[BoostingSettings, BoostingFit]):
         learning_rate: float = 0.05,
         early_stopping_rounds: int | None = None,
         booster_params: Any = None,
+        decision: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -91,6 +98,7 @@ class FermiBoostingClassifier(FairEstimator[BoostingSettings, BoostingFit]):
         self.learning_rate = learning_rate
         self.early_stopping_rounds = early_stopping_rounds
         self.booster_params = booster_params
+        self.decision = decision
         self.random_state = random_state
         self.verbose = verbose
 

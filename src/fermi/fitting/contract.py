@@ -24,8 +24,11 @@ class Fitted(Protocol):
     def history(self) -> list[Record]:
         """The records, in the order made."""
 
+    def scores(self, X: Any) -> Any:
+        """The logits of rows: (n,) of the second of two classes, or (n, m)."""
+
     def predict(self, X: Any) -> Any:
-        """The code of each row's class."""
+        """The code of each row's most probable class."""
 
 
 FitT = TypeVar("FitT", bound=Fitted)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from fermi._typing import Floats
+from fermi.decisions.figures import Figures
 from fermi.errors import bad_argument, listed
 from fermi.fitting import advice
 from fermi.fitting.contract import FitT, Trainer
-from fermi.fitting.lam_search import choose_lam
+from fermi.fitting.decision import decide
+from fermi.fitting.label_stage import AdjustedLabels
+from fermi.fitting.lam_search import CHEAP, Pace
 from fermi.fitting.options import Common
 from fermi.fitting.problem import Problem, Source, read_problem, refuse_other_rows
 from fermi.fitting.progress import Progress
@@ -41,6 +44,11 @@ class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], me
     lam_: float
     lam_path_: list[dict[str, float]]
     history_: list[dict[str, float]]
+    decision_: str
+    held_out_: Figures
+
+    _adjusted: AdjustedLabels | None = None  # what gives labels that are not the most probable classes
+    _pace: ClassVar[Pace] = CHEAP
 
     def fit(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, eval_set: Any = None
@@ -79,13 +87,16 @@ class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], me
             trainer = self._trainer(problem, settings)
             with Progress(settings.verbose > 0) as progress:
                 search = self._searcher(settings, held_out)
-                lam, path = choose_lam(problem, settings, search, held_out, rng, progress)
+                decision = decide(problem, settings, search, held_out, rng, progress, self._pace)
                 judges = self._judges(held_out, settings)
-                fit = trainer.fit(lam, rng, start, progress.record, held_out=judges, saving=True)
-        self.lam_, self.lam_path_ = lam, path
+                fit = trainer.fit(decision.lam, rng, start, progress.record, held_out=judges, saving=True)
+        self.lam_, self.lam_path_ = decision.lam, decision.path
         self._keep(fit, problem, classes)
+        self._decide_by(decision.labels)
+        if decision.held_out is not None:
+            self.held_out_ = decision.held_out
         self._after(fit, problem, settings)
-        advice.constant_predictions(fit.predict, problem, lam, classes.tolist())
+        advice.constant_predictions(self._codes_of(fit), problem, decision.lam, classes.tolist())
         return self
 
     @abstractmethod
@@ -119,7 +130,7 @@ class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], me
         return probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable class of each row.
+        """Predict the class of each row: the most probable one, or with `decision_` "labels" one within the bound.
 
         Parameters
         ----------
@@ -131,7 +142,11 @@ class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], me
         (n,) array
             Labels.
         """
-        codes = most_probable(self.decision_function(X))
+        if self._adjusted is None:
+            codes = most_probable(self.decision_function(X))
+        else:
+            F = self.predict_proba(X)  # says first if there is no fit
+            codes = self._adjusted.codes(F, self._group_features(X))
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
@@ -158,6 +173,21 @@ class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], me
     def _last_fit(self, problem: Problem, classes: NDArray[Any], settings: SettingsT) -> FitT | None:
         """The last fit, where a warm start begins, or None."""
         return None
+
+    def _group_features(self, X: Any) -> Any:
+        """Features of new rows as the group models of the fit had them."""
+        return self._features(X, None, self._settings(), reset=False)[0]
+
+    def _decide_by(self, labels: AdjustedLabels | None) -> None:
+        """Set what gives labels: a rule, or None for the most probable class."""
+        self._adjusted, self.decision_ = labels, "argmax" if labels is None else "labels"
+
+    def _codes_of(self, fit: FitT) -> Callable[[Any], Any]:
+        """What predicts the codes of rows, as `predict` does."""
+        adjusted = self._adjusted
+        if adjusted is None:
+            return fit.predict
+        return lambda X: adjusted.codes(probabilities(fit.scores(X)), X)
 
     def _keep(self, fit: FitT, problem: Problem, classes: NDArray[Any]) -> None:
         """Set the attributes that a fit has learned."""

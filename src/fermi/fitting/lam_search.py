@@ -1,4 +1,4 @@
-"""The λ of a fit: the one given, or the smallest whose hard parity difference on held-out rows is within a bound.
+"""The smallest λ whose hard parity difference on held-out rows is within a bound.
 
 Nothing is assumed of how the violation depends on λ, nor of λ's scale. The violation of labels is no monotone function
 of λ: the gap between two groups may change its sign, so that it falls to zero and grows again. And one data set needs
@@ -8,28 +8,23 @@ of λ: the gap between two groups may change its sign, so that it falls to zero 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Generic, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from fermi._typing import Ints
+from fermi._typing import Floats, Ints
 from fermi.errors import bad_argument
 from fermi.fitting.contract import FitT, Trainer
-from fermi.fitting.options import Common
 from fermi.fitting.problem import Problem
-from fermi.fitting.progress import Progress
+from fermi.fitting.scores import probabilities
 from fermi.formulas.gaps import parity_difference, standard_error
 from fermi.inputs.folds import folds
 
 _FOLDS = 3
 _MANY_ROWS = 200_000  # one part held out says enough
-_FIRST_SHARE = 0.02  # of the loss, that the fairness term first makes up
-_GROWTH = 2.0
-_DOUBLINGS = 20
+_LONGEST = 20  # doublings of the first λ
 FINE = 1.1  # two values of λ closer than this factor are as good as one
 _DIP_TRIALS = 5
 _FLAT_TRIALS = 5
@@ -38,53 +33,29 @@ NEARLY = 0.25
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
-def choose_lam(
-    problem: Problem,
-    settings: Common,
-    trainer_for: Callable[[Problem], Trainer[FitT]],
-    held_out: Problem | None,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> tuple[float, list[dict[str, float]]]:
-    """Choose λ, and return it with the path of the search, if there was one."""
-    bound = settings.max_violation
-    if bound is None:
-        return settings.lam, []
-    if not problem.attributes:
-        raise bad_argument("max_violation", f"is {bound} without `sensitive_features`", "the groups to compare")
-    parts = _parts(problem, trainer_for, held_out, rng)
-    path = _Path(parts, rng)
-    plain = path.fits_at(0.0)[0].history[-1]
-    first = _FIRST_SHARE * plain["loss"] / max(plain["ermi"], 1e-12)
+class Pace(NamedTuple):
+    """How a search goes: by which factor λ grows, and how near two values are as good as one.
 
-    def measure(lam: float) -> Violation:
-        found = path.violation_at(lam)
-        progress.say(f"λ = {lam:.4g}: held-out violation {found.gap:.4f} ± {found.error:.4f}")
-        return found
+    `first` is what part of the loss the fairness term makes up at the first λ.
+    """
 
-    choice = smallest(measure, bound, first)
-    trial = choice.trial
-    if not choice.reached:
-        warnings.warn(
-            f"No λ brought the held-out violation down to max_violation={bound:g}; the best reached is "
-            f"{trial.violation.gap:.4f} (standard error {trial.violation.error:.4f}) at λ = {trial.lam:.4g}.",
-            ConvergenceWarning,
-            stacklevel=3,  # the line that called `fit`
-        )
-    return trial.lam, [
-        {"lam": t.lam, "violation": t.violation.gap, "standard_error": t.violation.error} for t in choice.trials
-    ]
+    first: float
+    growth: float
+    fine: float
 
 
-def _parts(
-    problem: Problem,
-    trainer_for: Callable[[Problem], Trainer[FitT]],
-    held_out: Problem | None,
-    rng: np.random.Generator,
-) -> list[tuple[Trainer[FitT], Problem]]:
-    """The parts of the search: what trains on some rows, and the rows to judge it on."""
+CHEAP = Pace(0.02, 2.0, FINE)
+"""For fits that take a fraction of a second."""
+DEAR = Pace(0.1, 4.0, 1.3)
+"""For fits that take seconds to hours: about half as many."""
+
+
+def held_out_parts(
+    problem: Problem, held_out: Problem | None, rng: np.random.Generator
+) -> list[tuple[Problem, Problem]]:
+    """The parts of a search: rows to train on, and rows to judge that on."""
     if held_out is not None:
-        return [(trainer_for(problem), held_out)]
+        return [(problem, held_out)]
     fold = folds(problem.strata(), _FOLDS, rng)
     used = range(1 if len(fold) > _MANY_ROWS else _FOLDS)
     parts = [(problem.take(np.flatnonzero(fold != f)), problem.take(np.flatnonzero(fold == f))) for f in used]
@@ -92,14 +63,20 @@ def _parts(
         raise bad_argument(
             "max_violation", "has too few rows with a known group to hold some out", "an `eval_set`, or `lam` instead"
         )
-    return [(trainer_for(trained), judged) for trained, judged in parts]
+    return parts
 
 
-class _Path(Generic[FitT]):
-    """The fits of the search along λ, each started from that of the nearest λ before it."""
+class Path(Generic[FitT]):
+    """The fits of a search along λ, each started from that of the nearest λ before it."""
 
-    def __init__(self, parts: list[tuple[Trainer[FitT], Problem]], rng: np.random.Generator) -> None:
-        self.parts, self.rng = parts, rng
+    def __init__(
+        self,
+        parts: list[tuple[Problem, Problem]],
+        trainer_for: Callable[[Problem], Trainer[FitT]],
+        rng: np.random.Generator,
+    ) -> None:
+        self.parts = [(trainer_for(trained), judged) for trained, judged in parts]
+        self.rng = rng
         self.fits: dict[float, list[FitT]] = {}
         self.rows = join([judged for _, judged in parts])
 
@@ -113,10 +90,20 @@ class _Path(Generic[FitT]):
             ]
         return self.fits[lam]
 
-    def violation_at(self, lam: float) -> Violation:
-        """The violation at one λ, of the predictions for the held-out rows of all parts together."""
+    def labels_at(self, lam: float) -> Ints:
+        """The most probable classes at one λ, of the held-out rows of all parts together."""
         predicted = [fit.predict(judged.X) for fit, (_, judged) in zip(self.fits_at(lam), self.parts, strict=True)]
-        return violation(self.rows, np.concatenate(predicted))
+        return np.concatenate(predicted)
+
+    def probabilities_at(self, lam: float) -> Floats:
+        """The probabilities at one λ, of the held-out rows of all parts together."""
+        scored = [fit.scores(judged.X) for fit, (_, judged) in zip(self.fits_at(lam), self.parts, strict=True)]
+        return probabilities(np.concatenate(scored))
+
+    def first_lam(self, pace: Pace) -> float:
+        """The first λ above zero to try: the fairness term is then a small part of the loss."""
+        plain = self.fits_at(0.0)[0].history[-1]
+        return pace.first * plain["loss"] / max(plain["ermi"], 1e-12)
 
 
 def join(problems: list[Problem]) -> Problem:
@@ -158,8 +145,29 @@ class Choice(NamedTuple):
     trials: list[Trial]
 
 
-def smallest(measure: Callable[[float], Violation], bound: float, first: float) -> Choice:
-    """Search the smallest λ within a bound: try 0, `first` and its doublings, then refine between the last two."""
+def smallest(
+    measure: Callable[[float], Violation],
+    bound: float,
+    first: float,
+    pace: Pace = CHEAP,
+    give_up: Callable[[float], bool] | None = None,
+) -> Choice:
+    """Search the smallest λ within a bound: try 0, `first` and what it grows to, then refine between the last two.
+
+    Parameters
+    ----------
+    measure : function of λ
+        The violation on held-out rows.
+    bound : float
+        The largest that is allowed.
+    first : float
+        The first λ above zero.
+    pace : Pace
+        How fast λ grows, and how near the search comes.
+    give_up : function of λ, optional
+        Whether a λ that is not yet within the bound is already worse than what else there is. With something else at
+        hand the search does not look into dips between its steps either.
+    """
     trials: list[Trial] = []
 
     def tried(lam: float) -> Trial:
@@ -168,15 +176,16 @@ def smallest(measure: Callable[[float], Violation], bound: float, first: float) 
 
     path = [tried(0.0)]
     while path[-1].violation.gap > bound:
-        if len(path) > _DOUBLINGS or _is_flat(path):
+        too_long = len(path) > _LONGEST / math.log2(pace.growth)
+        if too_long or _is_flat(path) or (give_up is not None and give_up(path[-1].lam)):
             return Choice(_nearly_best(trials), False, trials)
-        path.append(tried(first * _GROWTH ** (len(path) - 1)))
-        if path[-1].violation.gap > bound and _is_dip(path):
-            found = _lowest_between(tried, path[-3].lam or first / _GROWTH, path[-1].lam, bound)
+        path.append(tried(first * pace.growth ** (len(path) - 1)))
+        if give_up is None and path[-1].violation.gap > bound and _is_dip(path):
+            found = _lowest_between(tried, path[-3].lam or first / pace.growth, path[-1].lam, bound)
             if found is not None:
                 before = [trial for trial in trials if trial.lam < found.lam and trial.violation.gap > bound]
                 path = [max(before, key=lambda trial: trial.lam), found]
-    return Choice(path[0] if len(path) == 1 else _refined(tried, path[-2], path[-1], bound), True, trials)
+    return Choice(path[0] if len(path) == 1 else _refined(tried, path[-2], path[-1], bound, pace), True, trials)
 
 
 def _is_flat(path: list[Trial]) -> bool:
@@ -222,10 +231,10 @@ def _lowest_between(tried: Callable[[float], Trial], low: float, high: float, bo
     return None
 
 
-def _refined(tried: Callable[[float], Trial], outside: Trial, inside: Trial, bound: float) -> Trial:
+def _refined(tried: Callable[[float], Trial], outside: Trial, inside: Trial, bound: float, pace: Pace) -> Trial:
     """Refine a search: halve the gap between the last λ outside the bound and the first within, on a log scale."""
-    low = outside.lam or inside.lam / _GROWTH
-    while inside.lam / low > FINE:
+    low = outside.lam or inside.lam / pace.growth
+    while inside.lam / low > pace.fine:
         middle = tried(math.sqrt(low * inside.lam))
         if middle.violation.gap <= bound:
             inside = middle

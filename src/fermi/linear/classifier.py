@@ -38,7 +38,7 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
     attributes : "intersection" or "each"
         Of several sensitive columns: one term for the groups that their combinations make, or one term per column.
     max_violation : float, optional
-        Find the smallest λ whose hard parity difference on held-out rows is at most this, instead of using `lam`.
+        Keep the hard parity difference on held-out rows to at most this; `decision` says how.
     solver : "auto", "lbfgs", "sgda" or "sreda"
         "lbfgs" minimises over all rows with the adversary W eliminated. "sgda" is the paper's Algorithm 1, with any
         batch size. "sreda" is its variance-reduced relative. "auto" is lbfgs, or sgda where a batch size is given.
@@ -68,6 +68,10 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
     checkpoint : path, optional
         Save the state of a long fit here, and go on from there when the same `fit` is called again. The file goes
         when the fit is done.
+    decision : "auto", "argmax" or "labels"
+        How `max_violation` is kept. "argmax": find the smallest λ whose most probable classes keep it, instead of using
+        `lam`. "labels": train with `lam`, and label by the stage of `FairLabels`, which charges classes for the groups
+        that a row is likely of. "auto": whichever errs less on held-out rows, the first within one standard error.
     random_state : int, Generator or RandomState, optional
         Seed of the order of rows and of held-out rows.
     verbose : int
@@ -91,6 +95,10 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
         step, seconds, loss, ermi, objective, dual_gap, grad_norm, as training went on.
     lam_path_ : list of dict
         With `max_violation`: every λ tried, its hard violation on held-out rows and that one's standard error.
+    decision_ : "argmax" or "labels"
+        What a label is: the most probable class, or one within the bound.
+    held_out_ : Figures
+        With `max_violation`: error, violation, their standard errors and more, of the labels on held-out rows.
 
     References
     ----------
@@ -130,6 +138,7 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
         class_weight: Any = None,
         warm_start: bool = False,
         checkpoint: Any = None,
+        decision: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -150,6 +159,7 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.checkpoint = checkpoint
+        self.decision = decision
         self.random_state = random_state
         self.verbose = verbose
 
@@ -195,6 +205,7 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
         fit = Fit(online.weights, online.shift, tuple(g.W for g in online.groups), [], False, 1)
         history = [*getattr(self, "history_", []), entry]
         self._keep(fit, problem, natural_labels(online.classes))
+        self._decide_by(None)
         self.history_ = history
         return self
 

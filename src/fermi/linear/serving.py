@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fermi._typing import Floats
+from fermi.errors import FermiError
 from fermi.inputs.features import read_features
 
 
@@ -48,6 +49,11 @@ class LinearScores:
         from sklearn.linear_model import LogisticRegression
 
         check_is_fitted(self)
+        if getattr(self, "decision_", "argmax") == "labels":
+            raise FermiError(
+                "A LogisticRegression cannot carry this model's labels: `decision_` is 'labels', so that they depend "
+                "on a group model as well; fit with decision='argmax', or serve this model itself."
+            )
         model = LogisticRegression()
         for name in ("coef_", "intercept_", "classes_", "feature_names_in_"):
             if hasattr(self, name):

@@ -32,10 +32,14 @@ class Fit(NamedTuple):
         """The logits of rows, n × 1 for two classes, else n × m."""
         return np.asarray(X @ self.weights.T.astype(X.dtype)) + self.shift  # float64 would copy all of X
 
+    def scores(self, X: Any) -> Any:
+        """The logits of rows: (n,) of the second of two classes, or (n, m)."""
+        logits = self.logits(X)
+        return logits[:, 0] if logits.shape[1] == 1 else logits
+
     def predict(self, X: Any) -> Any:
         """The code of each row's most probable class."""
-        logits = self.logits(X)
-        return most_probable(logits[:, 0] if logits.shape[1] == 1 else logits)
+        return most_probable(self.scores(X))
 
 
 class LinearTrainer:

@@ -40,9 +40,13 @@ class NetFit:
     n_iter: int
     device: torch.device
 
+    def scores(self, X: Any) -> Any:
+        """The logits of rows, (n, m)."""
+        return predict_logits(self.module, X, self.device)
+
     def predict(self, X: Any) -> Any:
         """The code of each row's most probable class."""
-        return predict_logits(self.module, X, self.device).argmax(axis=1)
+        return self.scores(X).argmax(axis=1)
 
 
 class NetTrainer:

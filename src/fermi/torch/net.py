@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from fermi._typing import Floats
 from fermi.fitting import advice
 from fermi.fitting.estimator import FairEstimator
+from fermi.fitting.lam_search import DEAR
 from fermi.fitting.problem import Problem
 from fermi.torch._options import NetSettings
 from fermi.torch._trainer import NetFit, NetTrainer
@@ -29,7 +30,7 @@ class FermiNet(FairEstimator[NetSettings, NetFit]):
         A network that returns one logit per class, which is copied and trained from its present weights; or a function
         of the numbers of features and classes that makes one, such as those of `fermi.torch.models`.
     fairness, lam, attributes, max_violation
-        As in `FermiClassifier`. The search for λ trains the network some thirty times.
+        As in `FermiClassifier`. The search for λ trains the network some twenty times, labels take four.
     optimizer : "adam", "adamw", "sgd" or class
         What trains the network; a class or function is called with its parameters and `lr`.
     lr : float
@@ -51,6 +52,8 @@ class FermiNet(FairEstimator[NetSettings, NetFit]):
         when the fit is done.
     device : "auto", str or torch.device
         Where to train. "auto" is a GPU if there is one.
+    decision : "auto", "argmax" or "labels"
+        How `max_violation` is kept, as in `FermiClassifier`.
     random_state : int, Generator or RandomState, optional
         Seed of first weights, dropout, the order of rows and held-out rows.
     verbose : int
@@ -60,7 +63,7 @@ class FermiNet(FairEstimator[NetSettings, NetFit]):
     ----------
     module_ : nn.Module
         The trained network, a plain torch module.
-    classes_, groups_, dual_, lam_, lam_path_
+    classes_, groups_, dual_, lam_, lam_path_, decision_, held_out_
         As in `FermiClassifier`.
     n_iter_ : int
         Epochs made.
@@ -78,6 +81,8 @@ class FermiNet(FairEstimator[NetSettings, NetFit]):
     >>> net.fit(X, data.y_train, sensitive_features=data.s_train).n_iter_
     20
     """
+
+    _pace = DEAR
 
     def __init__(
         self,
@@ -98,6 +103,7 @@ class FermiNet(FairEstimator[NetSettings, NetFit]):
         class_weight: Any = None,
         checkpoint: Any = None,
         device: Any = "auto",
+        decision: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -117,6 +123,7 @@ class FermiNet(FairEstimator[NetSettings, NetFit]):
         self.class_weight = class_weight
         self.checkpoint = checkpoint
         self.device = device
+        self.decision = decision
         self.random_state = random_state
         self.verbose = verbose
 

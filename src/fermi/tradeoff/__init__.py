@@ -1,4 +1,4 @@
-"""The price of fairness: error against violation along λ, or along the strength of any other method."""
+"""The price of fairness: error against violation along λ, a bound, or the strength of any other method."""
 
 from __future__ import annotations
 

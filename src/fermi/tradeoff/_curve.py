@@ -1,4 +1,4 @@
-"""`TradeoffCurve`: figures along λ, the models behind them, and ways to choose one."""
+"""`TradeoffCurve`: figures along λ or a bound, the models behind them, and ways to choose one."""
 
 from __future__ import annotations
 
@@ -52,16 +52,17 @@ class Picked(NamedTuple):
 
 
 class TradeoffCurve:
-    """What fairness costs: one model per λ, and its figures on training, validation and test rows.
+    """What fairness costs: models along λ or a bound, and their figures on training, validation and test rows.
 
     Made by `tradeoff_curve`. Choices are made on the validation rows alone.
 
     Attributes
     ----------
     frame : DataFrame
-        One row per λ and split, with these columns. With ``attributes="each"`` every violation is the worst column's.
+        One row per value and split, with these columns. With ``attributes="each"`` violations are the worst column's.
 
-        - ``lam``: λ, or the strength of a baseline
+        - ``lam``: λ, the strength of a baseline, or the bound of `FairLabels`
+        - ``bound``: along bounds alone, the same as ``lam``: what training asked of labels on rows it held out
         - ``split``: "train", "validation" or "test"
         - ``rows``: how many
         - ``error``: share of wrong labels; ``error_soft``: the same if labels are drawn from the probabilities
@@ -69,14 +70,14 @@ class TradeoffCurve:
         - ``violation``: parity difference of labels, ``standard_error``: its own; ``violation_soft``: of probabilities
         - ``linf``, ``linf_soft``: the largest distance of a group's rate from the overall rate
         - ``constant``: whether all rows get the same label
-        - ``seconds``: of the fit, or of all folds' fits
+        - ``seconds``: of the fit, or of all folds' fits; along bounds the first row's has the fit, others the labels
 
         Soft columns are NaN for a method without probabilities, violations where no two groups can be compared.
     lams : list of float
         The values, ascending.
     models : list of estimators
         The fitted model of each.
-    knob : "lam" or "strength"
+    knob : "lam", "strength" or "max_violation"
         What the values are.
     """
 

@@ -1,4 +1,4 @@
-"""Training along λ, here or on other processes and threads; what the fits warn of is gathered."""
+"""Models along λ or a bound, made here or on other processes and threads; what the fits warn of is gathered."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn import clone, config_context
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 
 from fermi.errors import ConstantPredictionWarning
 from fermi.inputs.features import known_target
 from fermi.inputs.groups import positions
 from fermi.tradeoff._figures import Predicted
-from fermi.tradeoff._knob import Knob
+from fermi.tradeoff._knob import ANY, Knob
 from fermi.tradeoff._splits import Fold, GivenRows
 
 # All threads draw from torch's one generator, so that networks trained at once would not come out the same again.
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """Values for one fold, each fit beginning where the one before ended, the first at `start`."""
+    """Values for one fold, each model made from the one before if that can be, the first from `start`."""
 
     fold: int
     values: tuple[float, ...]
@@ -83,7 +83,7 @@ class CurvePlan:
             say(value)
             try:
                 with _heard(said, value), config_context(enable_metadata_routing=self.knob.routing):
-                    fitted, seconds = self._fitted(value, train, model if self.knob.warm else None)
+                    fitted, seconds = self._made(value, train, model if self.knob.chained else None)
                     seen = {name: self._predicted(fitted, rows) for name, rows in shown.items() if rows is not None}
             except Exception as error:
                 if value == self.first:
@@ -91,18 +91,31 @@ class CurvePlan:
                 said.append(Said(FitFailedWarning, _left_out(error), value))
                 continue
             model = fitted
-            outcomes.append(Outcome(value, model if last or self.knob.warm else None, seconds, seen))
+            outcomes.append(Outcome(value, model if last or self.knob.chained else None, seconds, seen))
         return outcomes, said
+
+    def _made(self, value: float, train: GivenRows, start: Any) -> tuple[Any, float]:
+        """Make a model of its own at one value, from the one before if there is one, and time it."""
+        if not self.knob.one_fit:
+            return self._fitted(value, train, start)
+        trained, seconds = (start, 0.0) if start is not None else self._fitted(ANY, train, None)
+        began = time.perf_counter()
+        with _unheard():
+            return self.knob.at(trained, value), seconds + time.perf_counter() - began
 
     def _fitted(self, value: float, train: GivenRows, start: Any) -> tuple[Any, float]:
         """Fit a model of its own at one value, and time it."""
-        model = clone(self.estimator) if start is None else copy.deepcopy(start)
+        model = self._fresh() if start is None else copy.deepcopy(start)
         model.set_params(**self.knob.during_fit(value, train.notion))
-        with _TORCH if "module" in self.knob.own else nullcontext():
+        with _TORCH if self.knob.trains_network else nullcontext():
             began = time.perf_counter()
             model.fit(train.X, train.y, **{self.knob.fit_argument: train.s})
             seconds = time.perf_counter() - began
         return model.set_params(**self.knob.after_fit()), seconds
+
+    def _fresh(self) -> Any:
+        """A copy of the estimator to train; a clone would lose the model that one with `prefit` holds."""
+        return copy.deepcopy(self.estimator) if self.knob.own.get("prefit") else clone(self.estimator)
 
     def _predicted(self, model: Any, rows: GivenRows) -> Predicted:
         groups = {"sensitive_features": rows.s} if self.knob.needs_attribute else {}
@@ -117,6 +130,17 @@ class CurvePlan:
 def _left_out(error: Exception) -> str:
     first_line, *_ = str(error).splitlines() or [""]
     return f"training or predicting failed, so that the curve goes on without ({type(error).__name__}: {first_line})"
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Say nothing of a bound that labels miss: that is part of a curve, and `reached_` of the model tells it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 @contextmanager

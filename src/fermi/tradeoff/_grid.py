@@ -1,4 +1,4 @@
-"""Which λ to try: a grid first, then more of them where the frontier bends."""
+"""Which λ, strengths or bounds to try: a grid first, then more of them where the frontier bends."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import numpy as np
 from fermi.errors import bad_argument
 from fermi.fitting.lam_search import FINE
 from fermi.inputs.arguments import number
-from fermi.tradeoff._knob import Knob
+from fermi.tradeoff._knob import BOUND, Knob
 
 ROUNDS, PER_ROUND = 3, 3
 _LARGEST, _HALF_DECADES = 1000.0, 10
 _STRENGTHS = 11
+_BOUNDS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 1.0)  # at the last labels are as they were
 _NEAR = 0.05  # of the curve's extent: neighbours closer than this need nothing between them
-_FINE_STRENGTH = 0.01
+_FINE = {"strength": 0.01, BOUND: 0.001}  # of the knobs that go by differences: λ goes by factors
 _NOISE = 4.0  # standard errors, which an axis must span before steps along it mean anything
 
 
@@ -32,7 +33,9 @@ class Place(NamedTuple):
 
 
 def first_values(knob: Knob) -> list[float]:
-    """The values to begin with: λ of 0 and from 0.03 to 1000 by half decades, or strengths from 0 to 1."""
+    """The values to begin with: λ of 0 and from 0.03 to 1000 by half decades, strengths or bounds from 0 to 1."""
+    if knob.name == BOUND:
+        return list(_BOUNDS)
     if knob.name == "strength":
         return [i / (_STRENGTHS - 1) for i in range(_STRENGTHS)]
     return [0.0, *(float(f"{_LARGEST * 10 ** (-i / 2):.4g}") for i in reversed(range(_HALF_DECADES)))]
@@ -40,7 +43,7 @@ def first_values(knob: Knob) -> list[float]:
 
 def read_values(lams: Any, knob: Knob) -> list[float]:
     """Check the values that a user gave, and sort them, each once."""
-    high = 1.0 if knob.name == "strength" else math.inf
+    high = 1.0 if knob.name in _FINE else math.inf
     expected = f"numbers of at least 0{' and at most 1' if high == 1.0 else ''}, at least one of them"
     if isinstance(lams, str) or not isinstance(lams, Iterable) or np.ndim(np.asarray(lams, dtype=object)) != 1:
         raise bad_argument("lams", f"is {lams!r}", expected)
@@ -96,7 +99,7 @@ def _middle(low: float, high: float, knob: Knob) -> float | None:
     """The value halfway between two, by factors for λ; None where the two are as good as one."""
     if _alike(low, high, knob):
         return None
-    if knob.name == "strength":
+    if knob.name in _FINE:
         return (low + high) / 2
     return high / math.sqrt(10.0) if low == 0.0 else math.sqrt(low * high)
 
@@ -104,4 +107,4 @@ def _middle(low: float, high: float, knob: Knob) -> float | None:
 def _alike(a: float, b: float, knob: Knob) -> bool:
     """Whether two values are as good as one."""
     low, high = sorted((a, b))
-    return high - low < _FINE_STRENGTH if knob.name == "strength" else high < FINE * low
+    return high - low < _FINE[knob.name] if knob.name in _FINE else high < FINE * low

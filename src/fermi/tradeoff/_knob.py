@@ -1,7 +1,8 @@
-"""Where in an estimator its λ or strength is, and how the groups reach what is trained there."""
+"""Where in an estimator its λ, strength or bound is, and how the groups reach what is trained there."""
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +14,10 @@ from sklearn.pipeline import Pipeline
 from fermi.errors import bad_argument, listed
 from fermi.notions import ConditionalParity, Notion, as_notion
 
+BOUND = "max_violation"
+ANY = 1.0  # the bound that all labels keep
 _NAMES = ("lam", "strength")
-_WORDS = {"lam": "λ", "strength": "strength"}
+_WORDS = {"lam": "λ", "strength": "strength", BOUND: "bound"}
 
 
 @dataclass(frozen=True)
@@ -23,16 +26,16 @@ class Knob:
 
     Attributes
     ----------
-    name : "lam" or "strength"
-        The parameter.
+    name : "lam", "strength" or "max_violation"
+        The parameter; the last is that of `FairLabels`, or of what else gives the model at another bound by `at`.
     prefix : str
         The way to its owner, such as ``"clf__"``; empty if that is the estimator itself.
     own : dict
         The owner's parameters.
     needs_attribute : bool
         Whether prediction needs the groups.
-    draws : bool
-        Whether labels are drawn from the probabilities, so that they are not the most probable ones.
+    own_labels : bool
+        Whether labels are other than the most probable ones: drawn from the probabilities, or adjusted to a bound.
     fit_argument : str
         The keyword by which `fit` of the whole takes the groups.
     routing : bool
@@ -45,7 +48,7 @@ class Knob:
     prefix: str
     own: Mapping[str, Any]
     needs_attribute: bool
-    draws: bool
+    own_labels: bool
     fit_argument: str
     routing: bool
     in_place: bool
@@ -55,26 +58,28 @@ class Knob:
         """Find the knob nearest to the estimator; none, or several at the same depth, is an error."""
         usable = hasattr(estimator, "get_params") and not isinstance(estimator, type)
         params = estimator.get_params(deep=True) if usable else {}
-        found = sorted((key for key in params if key.rpartition("__")[2] in _NAMES), key=lambda key: key.count("__"))
+        found = sorted((key for key in params if _turns(estimator, params, key)), key=lambda key: key.count("__"))
         nearest = [key for key in found if key.count("__") == found[0].count("__")]
         if len(nearest) != 1:
-            has = f"has {listed(nearest)}" if nearest else f"is {_described(estimator)}, without `lam` or `strength`"
-            raise bad_argument("estimator", has, "one such parameter to draw a curve along")
+            without = f"is {_described(estimator)}, without `lam` or `strength`"
+            has = f"has {listed(nearest)}" if nearest else without
+            raise bad_argument("estimator", has, "one such parameter to draw a curve along, or FairLabels(estimator)")
         path, _, name = nearest[0].rpartition("__")
         owner = params[path] if path else estimator
         if "sensitive_features" not in inspect.signature(owner.fit).parameters:
             has = f"holds {_described(owner)}, whose `fit` takes no `sensitive_features`"
             raise bad_argument("estimator", has, "one that is trained with groups")
         can = getattr(owner, "capabilities", None)
-        needs, draws = (bool(getattr(can, what, False)) for what in ("needs_attribute", "draws"))
+        needs, *apart = (bool(getattr(can, what, False)) for what in ("needs_attribute", "draws", "adjusts_labels"))
+        own_labels = any(apart) or name == BOUND
         own = dict(owner.get_params(deep=False))
-        knob = cls(name, f"{path}__" if path else "", own, needs, draws, *_way(estimator, params, path))
+        knob = cls(name, f"{path}__" if path else "", own, needs, own_labels, *_way(estimator, params, path))
         knob._refuse(estimator)
         return knob
 
     def _refuse(self, estimator: Any) -> None:
-        for option, why in (("max_violation", "chooses λ itself"), ("checkpoint", "is one file for many fits")):
-            if self.own.get(option) is not None:
+        for option, why in ((BOUND, "chooses λ itself"), ("checkpoint", "is one file for many fits")):
+            if option != self.name and self.own.get(option) is not None:
                 raise bad_argument(option, f"is {self.own[option]!r}, which {why}", "None along a curve")
         column = self.notion.column
         if column is not None and not isinstance(self.notion, ConditionalParity):
@@ -109,6 +114,25 @@ class Knob:
         """Whether a fit can begin where another one ended."""
         return self.in_place and "warm_start" in self.own
 
+    @property
+    def one_fit(self) -> bool:
+        """Whether one fit is enough for all values: each is made of it by `at`."""
+        return self.in_place and self.name == BOUND
+
+    @property
+    def chained(self) -> bool:
+        """Whether the model at one value is made from that at another."""
+        return self.warm or self.one_fit
+
+    @property
+    def trains_network(self) -> bool:
+        """Whether torch trains, in the owner or in the classifier that it wraps."""
+        return "module" in self.own or hasattr(self.own.get("estimator"), "module")
+
+    def at(self, model: Any, value: float) -> Any:
+        """Make a trained model's like at another value, where one fit is enough; both share what was trained."""
+        return _at(model, self.prefix.split("__")[:-1], value)
+
     def during_fit(self, value: float, notion: Notion | None) -> dict[str, Any]:
         """The parameters to set for a fit; the owner's bar is off, as it would come between those of the curve."""
         wanted: dict[str, Any] = {"warm_start": True, "verbose": 0}
@@ -121,6 +145,21 @@ class Knob:
         """The parameters to set after a fit: all but the knob as the user gave them."""
         names = [key for key in ("warm_start", "verbose", self.notion_argument) if key in self.own]
         return {f"{self.prefix}{key}": self.own[key] for key in names}
+
+
+def _turns(estimator: Any, params: Mapping[str, Any], key: str) -> bool:
+    """Whether a parameter is a knob; a bound is one where models at other bounds need no training."""
+    path, _, name = key.rpartition("__")
+    return name in _NAMES or (name == BOUND and hasattr(params[path] if path else estimator, "at"))
+
+
+def _at(model: Any, steps: list[str], value: float) -> Any:
+    """A copy of nested pipelines whose innermost model is at another value."""
+    if not steps:
+        return model.at(value)
+    outer = copy.copy(model)
+    outer.steps = [(name, _at(step, steps[1:], value) if name == steps[0] else step) for name, step in model.steps]
+    return outer
 
 
 def _described(estimator: Any) -> str:

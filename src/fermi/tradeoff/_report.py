@@ -17,6 +17,7 @@ from fermi.inputs.groups import ARGUMENT
 from fermi.records import AuditRecord, PointRecord, ReportRecord
 from fermi.tradeoff._curve import Kept, Picked
 from fermi.tradeoff._fits import CurvePlan
+from fermi.tradeoff._knob import BOUND
 from fermi.tradeoff._splits import GivenRows
 
 
@@ -60,7 +61,9 @@ def _groups(plan: CurvePlan) -> dict[str, dict[str, CodedGroups]]:
 def _audits(
     name: str, rows: GivenRows, groups: dict[str, CodedGroups], kept: Kept, plan: CurvePlan
 ) -> dict[str, AuditRecord]:
-    F = None if plan.knob.draws else kept.probabilities()  # the labels of a probability matrix are the most probable
+    F = (
+        None if plan.knob.own_labels else kept.probabilities()
+    )  # the labels of a probability matrix are the most probable
     predicted = natural_labels(plan.classes)[kept.labels] if F is None else F
     notion = rows.notion or plan.knob.notion
     return audits_by_column(name, rows.y, predicted, groups, notion=notion, classes=plan.classes)
@@ -76,8 +79,10 @@ def record(found: tuple[PointRecord, ...], choice: Picked, plan: CurvePlan, cv: 
     """The page's record."""
     columns = [name or "one without a name" for name in read_columns(plan.given.s, ARGUMENT)]
     judged = sum(len(fold.judged) for fold in plan.folds)
+    owner = _owner(plan.estimator, plan)
+    around = f" around {type(owner.estimator).__name__}" if plan.knob.name == BOUND else ""
     facts = {
-        "Model": type(_owner(plan.estimator, plan)).__name__,
+        "Model": type(owner).__name__ + around,
         "Fairness": plan.knob.notion.words,
         "Groups": ", ".join(columns) + (", each by itself" if plan.knob.attributes == "each" and columns[1:] else ""),
         "Classes": listed(plan.classes),
@@ -86,4 +91,12 @@ def record(found: tuple[PointRecord, ...], choice: Picked, plan: CurvePlan, cv: 
     }
     if plan.test is not None:
         facts["Test rows"] = f"{len(read_columns(plan.test.y, 'y_test').popitem()[1]):,}"
-    return ReportRecord("Error against violation", facts, found, choice.place, choice.reason, strength=plan.knob.word)
+    return ReportRecord(
+        "Error against violation",
+        facts,
+        found,
+        choice.place,
+        choice.reason,
+        strength=plan.knob.word,
+        descending=plan.knob.name == BOUND,
+    )

@@ -1,4 +1,4 @@
-"""`tradeoff_curve`: models along λ, measured on the rows that trained them, on held-out rows and on test rows."""
+"""`tradeoff_curve`: models along λ or a bound, measured on their training rows, on held-out rows and on test rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fermi.tradeoff._curve import Kept, TradeoffCurve
 from fermi.tradeoff._figures import Predicted, figures
 from fermi.tradeoff._fits import Chain, CurvePlan, Outcome, Said, repeat, run_chains
 from fermi.tradeoff._grid import ROUNDS, Place, between, first_values, read_values
-from fermi.tradeoff._knob import Knob
+from fermi.tradeoff._knob import BOUND, Knob
 from fermi.tradeoff._splits import read_test, read_training, split
 
 _SPLITS = ("train", "validation", "test")
@@ -37,13 +37,14 @@ def tradeoff_curve(
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> TradeoffCurve:
-    """Train an estimator along λ, and measure what fairness costs.
+    """Train an estimator along λ, or once for all bounds, and measure what fairness costs.
 
     Parameters
     ----------
-    estimator : FermiClassifier, FermiNet, FermiBoostingClassifier, a baseline, or a Pipeline around one
-        What to train. It is copied, never changed. Its `lam` is what the curve goes along, or the `strength` of a
-        baseline; its `fairness` or `notion` says what is measured.
+    estimator : FermiClassifier, FermiNet, FermiBoostingClassifier, FairLabels, a baseline, or a Pipeline around one
+        What to train. It is copied, never changed. Its `lam` is what the curve goes along, the `strength` of a
+        baseline, or the bound `max_violation` of `FairLabels`, which is trained once and then asked for its labels at
+        every bound; its `fairness` or `notion` says what is measured.
     X, y : features and labels
         Rows to train and to choose on.
     sensitive_features : array, Series, DataFrame or dict of columns
@@ -51,9 +52,9 @@ def tradeoff_curve(
     X_test, y_test, sensitive_test : optional
         Rows that are measured and influence nothing.
     lams : sequence of numbers, optional
-        Exactly these values; one that fails is left out with a warning, unless it is the smallest. By default λ
-        is 0 and from 0.0316 to 1000 by half decades (strengths: from 0 to 1 by tenths), and up to nine more between the
-        neighbours that lie farthest apart on the validation rows.
+        Exactly these values, of λ, strength or bound; one that fails is left out with a warning, unless it is the
+        smallest. By default λ is 0 and from 0.0316 to 1000 by half decades (strengths: from 0 to 1 by tenths; bounds:
+        twelve from 0 to 1), and up to nine more between the neighbours that lie farthest apart on the validation rows.
     cv : int, splitter or pairs of row numbers, optional
         By default a quarter of the rows, stratified by label and group, judges models trained on the others, and these
         models are the ones returned. With `cv` the predictions for the rows left out of each fold judge, together;
@@ -161,11 +162,13 @@ class _Sweep:
         return {name: pooled if name == "validation" else last.seen[name] for name in self.rows}
 
     def _chains(self, values: Sequence[float]) -> list[Chain]:
-        n_folds, before = len(self.plan.folds), self.values
-        if not self.plan.knob.warm:
+        n_folds, before, knob = len(self.plan.folds), self.values, self.plan.knob
+        if not knob.chained:
             return [Chain(fold, (value,)) for value in values for fold in range(n_folds)]
         if not before:
             return [Chain(fold, tuple(values)) for fold in range(n_folds)]
+        if knob.one_fit:  # one chain, so that what comes back from another process holds what was trained once
+            return [Chain(p, tuple(values), self.outcomes[before[0]][p].model) for p in range(n_folds)]
         left = {value: max(other for other in before if other < value) for value in values}
         return [Chain(p, (v,), self.outcomes[left[v]][p].model) for v in values for p in range(n_folds)]
 
@@ -175,6 +178,7 @@ class _Sweep:
         return [
             {
                 "lam": value,
+                **({"bound": value} if self.plan.knob.name == BOUND else {}),
                 "split": name,
                 **figures(self.rows[name], seen[name]),
                 "seconds": judging if name == "validation" else folds[-1].seconds,
@@ -190,4 +194,5 @@ class _Sweep:
 
     def _say(self, value: float) -> None:
         self.begun += 1
-        self.bar.say(f"{self.plan.knob.word} = {value:.4g}: fit {self.begun} of {self.planned}")
+        what = "model" if self.plan.knob.one_fit else "fit"
+        self.bar.say(f"{self.plan.knob.word} = {value:.4g}: {what} {self.begun} of {self.planned}")

@@ -66,6 +66,30 @@ def test_a_search_hands_every_fold_its_groups() -> None:
     assert (result["test_plain"] > 0.5).all()
 
 
+@pytest.mark.usefixtures("routing")
+def test_labels_within_a_bound_are_scored_as_labels() -> None:
+    X, y, s = rows(3000)
+    model = fermi.FairLabels(LogisticRegression(max_iter=3000), max_violation=0.05, cv=2, slack=0.5, random_state=0)
+    bounds = [0.05, 1.0]
+    search = GridSearchCV(model, {"max_violation": bounds}, scoring=scorers.accuracy_within(0.15), cv=3)
+    search.fit(X, y, sensitive_features=s)
+    assert search.best_params_ == {"max_violation": 0.05}
+    kept, own = search.cv_results_["mean_test_score"]
+    assert own < 0.0 < kept  # the plain model is beyond the bound in some fold
+    several = {"parity": scorers.demographic_parity, "soft": scorers.violation("ermi", soft=True), "plain": "accuracy"}
+    adjusted, plain = (
+        cross_validate(model.set_params(max_violation=b), X, y, params={"sensitive_features": s}, scoring=several, cv=3)
+        for b in bounds
+    )
+    assert adjusted["test_parity"].mean() > 0.5 * plain["test_parity"].mean()
+    assert adjusted["test_soft"] == pytest.approx(plain["test_soft"])  # probabilities stay as they are
+    fitted = search.best_estimator_
+    seen = fermi.audit(y, fitted.predict(X), sensitive_features=s)
+    gap = fermi.parity_difference(fitted.predict(X), s)
+    assert seen.record.measure("parity_difference").value == pytest.approx(gap)
+    assert gap < 0.1
+
+
 def test_without_routing_one_sentence_says_what_to_do() -> None:
     X, y, _ = rows()
     with pytest.raises(fermi.FermiError, match=r"`sensitive_features` did not reach the scorer; expected sklearn.set_"):

@@ -291,3 +291,35 @@ def test_groups_coded_beforehand_give_the_same_audits(attributes: str) -> None:
         assert repr(found[title]) == repr(peer)  # NaN is not itself, but reads the same
     with pytest.raises(FermiError, match=r"`sensitive_features` has \d+ rows; expected 600, as many as `y_pred`"):
         audits_by_column("test", data["y"], data["F"], groups)
+
+
+def test_labels_beside_probabilities_make_the_hard_figures_and_leave_the_soft_ones() -> None:
+    data = rows()
+    given = (data["labels"] + (np.arange(600) % 3 == 0)) % data["F"].shape[1]
+    ask: dict[str, Any] = {"sensitive_features": data["s"], "sample_weight": data["w"], "n_boot": 200}
+    both = audit(data["y"], data["F"], labels=given, **ask)
+    hard, soft = audit(data["y"], given, **ask), audit(data["y"], data["F"], **ask)
+    for name in NAMES:
+        assert both.record.measure(name).value == hard.record.measure(name).value
+        assert both.record.measure(name, soft=True).value == soft.record.measure(name, soft=True).value
+    assert both.record.error == hard.record.error != soft.record.error
+    assert both.record.error_soft == soft.record.error_soft
+    columns = [c for c in frame_of(both) if c.startswith(("rate_", "tpr_", "fpr_"))]
+    pd.testing.assert_frame_equal(frame_of(both)[columns], frame_of(hard)[columns])
+    own = audit(data["y"], data["F"], labels=data["F"].argmax(axis=1), **ask)
+    pd.testing.assert_frame_equal(frame_of(own), frame_of(soft))
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "labels", "words"),
+    [
+        (False, [0, 1], "`labels` is given, and `y_pred` is labels already"),
+        (True, [0, 7], "`labels` holds 7; expected one of 0, 1"),
+        (True, [0, None], "`labels` has 1 missing entries"),
+        (True, [0, 1, 1], "rows"),
+    ],
+)
+def test_labels_that_do_not_belong(probabilities: bool, labels: list[Any], words: str) -> None:
+    predicted = [[0.4, 0.6], [0.9, 0.1]] if probabilities else [1, 0]
+    with pytest.raises(FermiError, match=words):
+        audit([1, 0], predicted, sensitive_features=["a", "b"], labels=labels)

@@ -41,6 +41,7 @@ def audit(
     classes: Sequence[Any] | None = None,
     n_boot: int = 1000,
     random_state: Any = 0,
+    labels: Any = None,
 ) -> Audit:
     """Measure how predictions differ between groups, each figure with an interval. Any model's predictions will do.
 
@@ -49,7 +50,8 @@ def audit(
     y_true : (n,) labels or None
         The true labels. Without them there are rates and measures, but no errors.
     y_pred : (n,) labels or (n, m) probabilities
-        Of probabilities the most probable label is audited too, and soft and hard figures are kept apart.
+        Of probabilities the most probable label, or the one of `labels`, is audited too, and soft and hard figures
+        are kept apart.
     sensitive_features : array, Series, DataFrame or dict of columns
         One or several columns; several mean the combinations that occur. Rows with a missing entry are counted and
         left out of everything that is by group.
@@ -71,6 +73,9 @@ def audit(
         fewer where tables are so large that a million cells would be drawn.
     random_state : int or Generator
         The seed of these draws: the same seed gives the same intervals.
+    labels : (n,) labels, optional
+        Beside probabilities: the labels that the model gives, where they are not the most probable ones. Hard figures
+        are of these.
 
     Returns
     -------
@@ -89,7 +94,7 @@ def audit(
     level = _level(confidence)
     least = whole("min_group_size", min_group_size, "a whole number of at least 0", low=0)
     draws = whole("n_boot", n_boot, f"a whole number of at least {_LEAST_DRAWS}", low=_LEAST_DRAWS)
-    counted = tally(y_true, y_pred, sensitive_features, chosen, classes, sample_weight)
+    counted = tally(y_true, y_pred, sensitive_features, chosen, classes, sample_weight, labels)
     shown, hidden = _shown(counted, least)
     seeds = generator(random_state).integers(2**63, size=3).tolist()
     sums = {False: _sums(shown, soft=False)} | ({True: _sums(shown, soft=True)} if shown.soft is not None else {})

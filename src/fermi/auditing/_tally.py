@@ -80,6 +80,7 @@ def tally(
     notion: Notion,
     classes: Sequence[Any] | None,
     sample_weight: ArrayLike | None,
+    labels: Any = None,
 ) -> Tally:
     """Read and count. The groups may be coded already, where several predictions for the same rows are audited."""
     prediction = read_prediction(y_pred, classes)
@@ -94,6 +95,7 @@ def tally(
             ("y_true", None if y_true is None else read_column(y_true, "y_true")),
             ("sample_weight", sample_weight),
             ("notion", notion.column),
+            ("labels", None if labels is None else read_column(labels, "labels")),
         ]
     )
     if y_true is None and notion.needs_target:
@@ -108,7 +110,8 @@ def tally(
     strata = target if z is None else _paired(z, target)
     if n_cells(strata, groups, prediction) > max(1 << 20, 4 * n):
         prediction, groups = prediction.compact(), groups.compact()
-    counted = _Counting(strata, groups, weight, names)
+    given = None if labels is None else _read_given(labels, prediction, names)
+    counted = _Counting(strata, groups, weight, names, given)
     names_of = tuple(columns) if coded is None else coded.columns
     return counted.tally(prediction, target, z, notion, names_of, has_labels=y_true is not None)
 
@@ -155,6 +158,19 @@ def _classes(prediction: Prediction, target: Codes | None) -> tuple[Any, ...]:
     return declared
 
 
+def _read_given(labels: Any, prediction: Prediction, classes: tuple[Any, ...]) -> Codes:
+    """Read the labels that a model gives beside its probabilities."""
+    if isinstance(prediction.source, Codes):
+        raise bad_argument("labels", "is given, and `y_pred` is labels already", "None, or probabilities in `y_pred`")
+    codes = encode(read_column(labels, "labels"), "labels").compact()
+    if codes.n_unknown:
+        raise bad_argument("labels", f"has {codes.n_unknown} missing entries", "a label in every row")
+    strange = [value for value in codes.values_of if value not in classes]
+    if strange:
+        raise bad_argument("labels", f"holds {strange[0]!r}", f"one of {listed(classes)}")
+    return codes
+
+
 def _paired(z: Codes, target: Codes) -> Codes:
     """Code the pairs of condition and label; the first condition is "outside"."""
     width = len(target.values_of)
@@ -172,13 +188,14 @@ class _Counting:
     groups: Codes
     weight: Floats | None
     classes: tuple[Any, ...]
+    given: Codes | None = None
 
     def tally(
         self, prediction: Prediction, target: Codes, z: Codes | None, notion: Notion, columns: Any, *, has_labels: bool
     ) -> Tally:
         soft = None if isinstance(prediction.source, Codes) else prediction
         soft_sums = None if soft is None else self.sums(soft, self.weight)  # refuses what is not a probability
-        labels = prediction if soft is None else Prediction(_most_probable(soft.source, self.classes), None)
+        labels = prediction if soft is None else Prediction(self.labels(soft.source), None)
         square = None if self.weight is None else self.weight**2
         present = None if self.weight is None else (self.weight > 0).astype(np.float64)
         sums = [self.by_class(labels, w) for w in (present, self.weight, square)]
@@ -208,6 +225,10 @@ class _Counting:
             bins=settled(self.bins(soft.source, target, class_of), 0) if binned and soft is not None else None,
             weighted=self.weight is not None,
         )
+
+    def labels(self, F: Any) -> Codes:
+        """The labels of rows with probabilities F: those that were given, or the most probable classes."""
+        return _most_probable(F, self.classes) if self.given is None else self.given
 
     def sums(self, prediction: Prediction, weight: Floats | None) -> Floats:
         """Count rows by stratum, group (the first is unknown) and what the prediction shows."""

@@ -332,3 +332,26 @@ def test_fairgbm_compares_groups_within_the_advantaged_class(advantaged: Any, wo
         clone(model).set_params(booster_params={"constraint_type": "FPR"}).fit(
             data().X_train, data().y_train, sensitive_features=data().s_train
         )
+
+
+@pytest.mark.parametrize("name", ["linear_post", "fermi_labels"])
+def test_labels_within_a_bound_begin_with_those_of_the_plain_model(name: str) -> None:
+    rows = data()
+    words = np.where(rows.y_train == rows.y_train.max(), "granted", "refused")
+    notion = fermi.EqualOpportunity("granted")
+    groups: Any = rows.s_train.iloc[:, 0].astype(object).where(np.arange(len(words)) % 10 > 0, None)
+    models: list[Any] = [
+        baselines.make(name, strength, notion, 0).fit(rows.X_train, words, sensitive_features=groups)
+        for strength in (0.0, 0.5, 1.0)
+    ]
+    plain = baselines.make("none").fit(rows.X_train, words, sensitive_features=groups)
+    first, *others = (model.predict(rows.X_test) for model in models)
+    assert np.mean(first == plain.predict(rows.X_test)) > 0.999
+    assert np.array_equal(first, models[0].classes_[models[0].predict_proba(rows.X_test).argmax(axis=1)])
+    for model, bound in zip(models[1:], (0.5, 0.0), strict=True):
+        assert model.model_.violation_ <= bound * models[0].model_.violation_ + 0.01
+    own = models[2].classes_[models[2].predict_proba(rows.X_test).argmax(axis=1)]
+    assert models[2].capabilities.adjusts_labels
+    assert (own != others[1]).any()
+    with pytest.raises(fermi.FermiError, match="`slack` is -1; expected a finite number of at least 0"):
+        baselines.make(name, slack=-1).fit(rows.X_train, words, sensitive_features=groups)

@@ -172,6 +172,17 @@ def test_verdicts() -> None:
     assert "| mary | above +0.0020 ± 0.0000 |" in page
 
 
+def test_fermi_with_other_labels_is_no_rival_of_fermi() -> None:
+    some = records(-0.002).replace({"method": {"mary": "fermi_labels"}})
+    claims = dominance("best", "here", ("notion", "blind"))
+    assert {claim.judge(some)[0] for claim in claims} == {"could not be tested here"}
+    page = tables(pd.concat([records(), some[some["method"] == "fermi_labels"]]), ("notion", "blind"))
+    assert "| fermi_labels | below -0.0020 ± 0.0000 |" in page  # shown all the same
+    soft = page.partition("Probabilities on both axes")[2].partition("Area under")[0]
+    assert "| mary |" in soft
+    assert "fermi_labels" not in soft
+
+
 def test_damage_and_gains_over_naive() -> None:
     clean, spoilt = records(0.02, splits=1).assign(missing=np.nan), records(0.03, splits=1).assign(missing=0.9)
     spoilt = pd.concat([spoilt, spoilt.assign(seed=1)])

@@ -23,6 +23,7 @@ _CAPABILITIES = {
     "unknown_attribute": "unknown s",
     "has_knob": "knob",
     "draws": "drawn",
+    "adjusts_labels": "labels alone",
 }
 
 

@@ -46,6 +46,8 @@ class Capabilities:
         unmitigated ones: each row gets the mitigated prediction with that probability.
     draws : bool
         Whether labels are drawn at random.
+    adjusts_labels : bool
+        Whether fairness is in the labels alone: they are other than the most probable classes of `predict_proba`.
     adversarial : bool
         Whether a second network is trained against the first: from other first weights both may end elsewhere.
     """
@@ -61,6 +63,7 @@ class Capabilities:
     unknown_attribute: bool = False
     has_knob: bool = True
     draws: bool = False
+    adjusts_labels: bool = False
     adversarial: bool = False
 
 
@@ -271,11 +274,8 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         if not self.capabilities.needs_attribute:
             return matrix, None
         if sensitive_features is None:
-            raise bad_argument(
-                "sensitive_features",
-                "is None",
-                f"the groups of the new rows, without which {self._name} cannot predict",
-            )
+            expected = f"the groups of the new rows, without which {self._name} cannot predict"
+            raise bad_argument("sensitive_features", "is None", expected)
         columns = read_columns(sensitive_features, "sensitive_features")
         check_rows(
             [("X", range(matrix.shape[0]) if row_index(X) is None else X)]

@@ -13,7 +13,7 @@ import pandas as pd
 from fermi.experiments.figure import Cell
 from fermi.experiments.figures._tradeoffs import (
     FEW_STRENGTHS,
-    IN_PROCESSING,
+    FULL_BATCH,
     damage,
     dominance,
     figure,
@@ -21,6 +21,7 @@ from fermi.experiments.figures._tradeoffs import (
     grid,
     listed_damage,
     listed_gains,
+    rivals_of,
 )
 from fermi.experiments.judging.claims import Claim, Verdict
 from fermi.experiments.judging.frontier import LEVELS, needs_attribute
@@ -31,8 +32,8 @@ _SLIGHT = 0.01
 
 def cells(quick: bool) -> Iterator[Cell]:
     """The cells of figure 3: every method with 90% of the groups missing, in three draws, and with none missing."""
-    yield from grid(quick, IN_PROCESSING, missing=0.9, strengths=FEW_STRENGTHS)
-    yield from grid(quick, IN_PROCESSING)
+    yield from grid(quick, FULL_BATCH, missing=0.9, strengths=FEW_STRENGTHS)
+    yield from grid(quick, FULL_BATCH)
 
 
 def near_the_oracle(records: pd.DataFrame) -> Verdict:
@@ -46,6 +47,7 @@ def near_the_oracle(records: pd.DataFrame) -> Verdict:
 
 def rivals_are_hurt(records: pd.DataFrame) -> Verdict:
     """Whether rivals that predict without the attribute lose more than FERMI, and stay within a point of naive."""
+    records = rivals_of(records)
     lost = damage(records, "missing")
     lost = lost[[not needs_attribute(method) for method in lost["method"]]]
     gains = gains_over_naive(missing_alone(records))

@@ -9,7 +9,7 @@ import pandas as pd
 from fermi.experiments.figure import Cell
 from fermi.experiments.figures._tradeoffs import (
     FEW_STRENGTHS,
-    IN_PROCESSING,
+    FULL_BATCH,
     damage,
     dominance,
     figure,
@@ -23,8 +23,8 @@ BY = ("forced", "blind")
 
 def cells(quick: bool) -> Iterator[Cell]:
     """The cells of figure 8: every method with 10% of the groups forced, in three draws, and with none forced."""
-    yield from grid(quick, IN_PROCESSING, forced=0.1, strengths=FEW_STRENGTHS)
-    yield from grid(quick, IN_PROCESSING)
+    yield from grid(quick, FULL_BATCH, forced=0.1, strengths=FEW_STRENGTHS)
+    yield from grid(quick, FULL_BATCH)
 
 
 def all_lose(records: pd.DataFrame) -> Verdict:

@@ -128,13 +128,18 @@ def tables(records: pd.DataFrame, by: Sequence[str], levels: Sequence[float] = L
         ]
         parts += [level_table(at_levels(some, levels), levels), "Rivals beside FERMI at these levels:"]
         parts += [comparison_table(compare(some, levels), levels)]
-        law = some[[not baselines.find(method).capabilities.draws for method in some["method"]]]
-        parts += ["Probabilities on both axes, without the methods that draw their labels:"]
+        law = some[[_acts_on_probabilities(method) for method in some["method"]]]
+        parts += ["Probabilities on both axes, without the methods that draw their labels or choose them alone:"]
         parts += [level_table(at_levels(law, levels, PROBABILITIES), levels)]
         parts += ["The paper's pairing, which says nothing: the error of labels at the violation of probabilities:"]
         parts += [level_table(at_levels(law, levels, PAPER), levels)]
         parts += ["Area under the frontier (mean error over bounds up to 0.2) and seconds per fit:", areas(some)]
     return "\n\n".join(parts)
+
+
+def _acts_on_probabilities(method: Any) -> bool:
+    can = baselines.find(str(method)).capabilities
+    return not (can.draws or can.adjusts_labels)
 
 
 def comparison_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> str:

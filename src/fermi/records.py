@@ -103,18 +103,44 @@ class AuditRecord:
 
 @dataclass(frozen=True)
 class PointRecord:
-    """One model of a report: its strength of fairness, its audits by split and its training history."""
+    """One model of a report: its strength of fairness, its audits by split and its training history.
+
+    The labels of one that is `adjusted` are not its most probable classes.
+    """
 
     label: str
     lam: float
     splits: dict[str, AuditRecord]
     history: list[dict[str, float]] = field(default_factory=list)
     seconds: float = math.nan
+    adjusted: bool = False
+
+
+@dataclass(frozen=True)
+class ChargeRecord:
+    """What a rule charges each class for a group within a condition, and the features that tell the group.
+
+    A charge is what the class's probability is lowered by, per unit by which a row is likelier of the group and less
+    likely of the others. `likely` is how likely rows are of the group in the mean, `spread` the standard deviation of
+    that. Features come with by how much a standard deviation of theirs moves the log odds of the group. The record of
+    the average row, which has no `likely`, is what is charged in any case.
+    """
+
+    group: str
+    condition: str
+    charges: dict[str, float]
+    likely: float = math.nan
+    spread: float = math.nan
+    features: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
 class ReportRecord:
-    """All that a report shows: facts on data and training in their order, models, which one is chosen and why."""
+    """All that a report shows: facts on data and training in their order, models, which one is chosen and why.
+
+    `strength` is the word for what the models differ in; `descending` says that a smaller value of it is more fairness,
+    as that of a bound is. `rule` is what gives the labels of the chosen model, if they are adjusted.
+    """
 
     title: str
     facts: dict[str, str]
@@ -124,3 +150,5 @@ class ReportRecord:
     lam_path: list[dict[str, float]] = field(default_factory=list)
     notes: tuple[str, ...] = ()
     strength: str = "λ"
+    descending: bool = False
+    rule: tuple[ChargeRecord, ...] = ()

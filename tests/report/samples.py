@@ -6,6 +6,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,16 @@ from numpy.typing import NDArray
 from fermi.measures import ermi, linf_violation, mutual_information, parity_difference, parity_ratio
 from fermi.measures.contingency import Contingency
 from fermi.notions import DemographicParity
-from fermi.records import AuditRecord, CalibrationBin, Estimate, GroupRecord, MeasureRecord, PointRecord, ReportRecord
+from fermi.records import (
+    AuditRecord,
+    CalibrationBin,
+    ChargeRecord,
+    Estimate,
+    GroupRecord,
+    MeasureRecord,
+    PointRecord,
+    ReportRecord,
+)
 
 HOSTILE = "<script>alert(1)</script>"
 SPLITS = {"train": 6000, "validation": 1500, "test": 1500}
@@ -203,10 +213,24 @@ def hit_rate(group: GroupRecord) -> Estimate:
     return group.tpr[">50K"]
 
 
+@functools.cache
+def adjusted() -> ReportRecord:
+    """A plain model, and the same one with labels after charges."""
+    plain, other = report(2, splits=("train", "test")).points
+    rule = (
+        ChargeRecord("sex=Female", "income=<=50K", {">50K": -0.351}, 0.34, 0.12, ((HOSTILE, -0.9), ("hours", 0.2))),
+        ChargeRecord("sex=Male", "income=<=50K", {">50K": 0.351}, 0.66, 0.12, ((HOSTILE, 0.9),)),
+        ChargeRecord("the average row", "", {">50K": 0.0389}),
+    )
+    points = (plain, replace(other, lam=0.0, adjusted=True))
+    return replace(report(2, splits=("train", "test")), points=points, chosen=1, lam_path=[], rule=rule)
+
+
 FOUR = ("race=A, sex=Female", "race=A, sex=Male", "race=B, sex=Female", "race=B, sex=Male")
 SAMPLES: dict[str, Callable[[], ReportRecord]] = {
     "tradeoff": report,
     "four groups, three classes": lambda: report(6, FOUR, ("no", "maybe", "yes")),
+    "adjusted labels": adjusted,
     "two models": lambda: report(2, splits=("train", "test")),
     "one model": lambda: report(1),
     "audit": lambda: report(1, splits=("test",)),

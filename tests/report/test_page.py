@@ -15,7 +15,7 @@ from fermi.errors import FermiError
 from fermi.report import _bundle, render, write
 from fermi.report._json import by_strength, fitted_json, page_json
 from fermi.report._page import inert
-from tests.report.samples import HOSTILE, audit_of, report
+from tests.report.samples import HOSTILE, adjusted, audit_of, report
 
 
 class Tags(HTMLParser):
@@ -51,6 +51,17 @@ def test_models_are_in_the_order_of_their_strength() -> None:
     turned = by_strength(replace(record, points=record.points[::-1], chosen=0))
     assert [point.lam for point in turned.points] == [point.lam for point in record.points]
     assert turned.chosen == 2
+
+
+def test_the_rule_is_on_the_page_and_its_words_are_no_markup() -> None:
+    page = render(adjusted())
+    found = json.loads(fitted_json(adjusted(), 10**9))
+    assert [charge["charges"] for charge in found["rule"]] == [[[">50K", x]] for x in (-0.351, 0.351, 0.0389)]
+    assert found["rule"][0]["features"] == [[HOSTILE, -0.9], ["hours", 0.2]]
+    assert found["rule"][2]["likely"] is None
+    assert [point["adjusted"] for point in found["points"]] == [False, True]
+    assert HOSTILE not in page
+    assert Tags(page).found == Tags(render(report(1))).found
 
 
 def test_a_long_history_keeps_its_ends() -> None:

@@ -18,3 +18,10 @@ def people(n: int = 400, seed: int = 0) -> pd.DataFrame:
             "hired": np.where(score + rng.normal(size=n) > 0.5, "yes", "no"),
         }
     )
+
+
+def scored(n: int = 1500, seed: int = 0) -> pd.DataFrame:
+    """People with somebody's probability of being hired, and a column that half tells the group."""
+    frame = people(n, seed)
+    hint = (frame["group"] == "a") + np.random.default_rng(seed + 1).normal(size=n).round(3)
+    return frame.assign(hint=hint, p=1 / (1 + np.exp(0.7 - frame["score"])))

@@ -27,6 +27,18 @@ Attributes = Annotated[str, typer.Option(help="Several sensitive columns: their 
 MaxViolation = Annotated[
     float | None, typer.Option(help="The largest gap between groups that is acceptable, say 0.02.")
 ]
+MinRatio = Annotated[
+    float | None,
+    typer.Option(help="The least ratio of two groups' rates of the last class; 0.8 is the four-fifths rule."),
+]
+MinRate = Annotated[float | None, typer.Option(help="The least part of every group that must get the last class.")]
+MaxRate = Annotated[float | None, typer.Option(help="The largest part of all rows that may get the last class.")]
+Slack = Annotated[
+    float | None, typer.Option(help="By how many standard errors of its rate each group may be farther off, say 1.")
+]
+Confidence = Annotated[
+    float | None, typer.Option(help="With which the bounds are to hold, judged on a third of the rows, say 0.95.")
+]
 Model = Annotated[str, typer.Option(help="linear, boosting or mlp.")]
 KeepSensitive = Annotated[
     bool | None,
@@ -40,7 +52,8 @@ Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
 _TASK = ("target", "sensitive", "notion", "advantaged", "attributes", "ignore", "test_size", "seed")
 _AUDIT = ("prediction", "probability")
-_GIVEN_AS = {"path": "`FILE`"} | {name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT)}
+_BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "decision", "lam")
+_GIVEN_AS = {"path": "`FILE`"} | {name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS)}
 
 
 def in_options(message: str) -> str:

@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fermi.records import AuditRecord, Estimate, GroupRecord, PointRecord, ReportRecord
+from fermi.records import AuditRecord, ChargeRecord, Estimate, GroupRecord, PointRecord, ReportRecord
 from fermi.tables.encoder import TableEncoder
 from fermi.tables.task import describe
 
@@ -22,7 +22,7 @@ def simple_table(*columns: str) -> Table:
     """A table for the terminal without rules, its numbers to the right."""
     table = Table(box=box.SIMPLE)
     for j, column in enumerate(columns):
-        table.add_column(column, justify="right" if j else "left", overflow="fold")
+        table.add_column(plain(column), justify="right" if j else "left", overflow="fold")
     return table
 
 
@@ -32,14 +32,14 @@ def show_columns(encoder: TableEncoder, console: Console) -> None:
     table.columns[1].justify = "left"
     shown = encoder.columns[:_SHOWN_COLUMNS]
     for column in shown:
-        table.add_row(_plain(column.name), _plain(describe(column)))
+        table.add_row(plain(column.name), plain(describe(column)))
     console.print(table)
     rest = len(encoder.columns) - len(shown)
     if rest:
         console.print(f"... and {rest:,} more columns.")
 
 
-def _plain(text: str) -> Any:
+def plain(text: str) -> Any:
     """Text of the user's for rich, in which brackets are no markup."""
     from rich.text import Text
 
@@ -59,7 +59,8 @@ def show_points(record: ReportRecord, console: Console) -> None:
     for point in record.points:
         for split, audit in point.splits.items():
             gap, soft = (audit.measure("parity_difference", soft=soft) for soft in (False, True))
-            table.add_row(f"{point.lam:.4g}", _plain(split), written(audit.error), written(gap), f"{soft.value:.3f}")
+            strength = f"{point.lam:.4g}" + (", labels" if point.adjusted else "")
+            table.add_row(strength, plain(split), written(audit.error), written(gap), f"{soft.value:.3f}")
     console.print(table)
 
 
@@ -80,7 +81,7 @@ def show_groups(audit: AuditRecord, console: Console) -> None:
     table = simple_table("group (test rows)", "rows", *(f"predicted {label}" for label in labels), "error")
     for group in audit.groups[:_SHOWN_COLUMNS]:
         rates = [written(group.rates[label]) for label in labels]
-        table.add_row(_plain(group.group), f"{group.rows:,.0f}", *rates, written(group.error))
+        table.add_row(plain(group.group), f"{group.rows:,.0f}", *rates, written(group.error))
     console.print(table)
 
 
@@ -111,6 +112,13 @@ def group_summary(group: GroupRecord) -> dict[str, Any]:
         "fpr": {label: _numbers(rate) for label, rate in group.fpr.items()},
         "note": group.note,
     }
+
+
+def charge_summary(charge: ChargeRecord) -> dict[str, Any]:
+    """A line of the rule that gives labels, as JSON."""
+    known = {"likely": _number(charge.likely), "spread": _number(charge.spread)}
+    about = {"group": charge.group, "condition": charge.condition, "charges": charge.charges}
+    return {**about, **known, "features": dict(charge.features)}
 
 
 def _numbers(estimate: Estimate | None) -> dict[str, Any] | None:

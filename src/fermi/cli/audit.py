@@ -17,6 +17,7 @@ from fermi.cli._summaries import audit_summary, group_summary
 from fermi.errors import FermiError, listed
 from fermi.notions import as_notion
 from fermi.tables.formats import read_table, write_table
+from fermi.tables.probabilities import probability_matrix
 from fermi.tables.task import advantaged, natural, refuse_amounts, require_columns
 
 if TYPE_CHECKING:
@@ -122,30 +123,7 @@ def _predictions(
     if y_true is None:
         raise FermiError("Probabilities need --target: its values, sorted, are the classes of the columns.")
     classes = sorted(set(y_true.tolist()))
-    try:
-        matrix = np.column_stack([pd.to_numeric(frame[name]).to_numpy(dtype=np.float64) for name in columns])
-    except (TypeError, ValueError):
-        raise FermiError(f"The columns {listed(columns)} hold values that are not probabilities.") from None
-    order = _classes_of(columns, classes)
-    if len(columns) == 1 and len(classes) == 2:
-        matrix, order = np.hstack([1.0 - matrix, matrix]), [_other(order[0], classes), order[0]]
-    if matrix.shape[1] != len(classes):
-        raise FermiError(
-            f"There are {len(columns)} columns of probabilities for the {len(classes)} classes {listed(classes)}."
-        )
-    return matrix, order
-
-
-def _classes_of(columns: Sequence[str], classes: list[Any]) -> list[Any]:
-    """The class of each column of probabilities: by its name ``probability=LABEL``, else by the columns' order."""
-    words = {f"probability={label}": label for label in classes}
-    if all(name in words for name in columns):
-        return [words[name] for name in columns]
-    return classes[-len(columns) :]
-
-
-def _other(label: Any, classes: list[Any]) -> Any:
-    return next(other for other in classes if other != label)
+    return probability_matrix(frame, columns, classes)
 
 
 def _are_fractions(values: pd.Series[Any]) -> bool:

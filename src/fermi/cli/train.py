@@ -7,17 +7,19 @@ import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from rich.console import Console
 
 from fermi import report
 from fermi._files import whole_folder
-from fermi.cli._summaries import point_summary, show_columns, show_groups, show_points
+from fermi.cli._summaries import charge_summary, point_summary, show_columns, show_groups, show_points
 from fermi.errors import FermiError
+from fermi.fitting.options import DECISIONS
 from fermi.inputs.arguments import AT_LEAST_ZERO, chosen, number, whole
 from fermi.notions import NAMES
+from fermi.tables.asked import Asked
 from fermi.tables.formats import read_table
 from fermi.tables.kinds import KINDS
 from fermi.tables.model_folder import ARRAYS, MARK
@@ -33,37 +35,51 @@ _COSTS = (
 )
 
 
-def run(
-    file: str,
-    task: Task,
-    *,
-    model: str,
-    lam: float | None,
-    max_violation: float | None,
-    keep: bool | None,
-    output: str | None,
-    as_json: bool,
-) -> None:
+class Wanted(NamedTuple):
+    """What is wanted of a model, beside the task."""
+
+    kind: str
+    lam: float | None
+    decision: str
+    asked: Asked
+
+    def check(self) -> None:
+        """Refuse what cannot be wanted together."""
+        chosen("decision", self.decision, DECISIONS)
+        if self.lam is not None:
+            number("--lam", self.lam, AT_LEAST_ZERO, low=0.0)
+        by_labels = self.decision == "labels" or self.asked.needs_labels
+        if self.lam is not None and self.asked.max_violation is not None and not by_labels:
+            raise FermiError(
+                "--lam and --max-violation exclude each other: the second looks for the λ itself, unless --decision is "
+                "labels."
+            )
+        if self.decision == "argmax" and self.asked.needs_labels:
+            raise FermiError(
+                "--decision is argmax: it keeps --max-violation alone; expected labels or auto with --min-ratio, "
+                "--min-rate, --max-rate and --slack."
+            )
+        if self.decision == "labels" and not self.asked.anything:
+            raise FermiError("--decision is labels without a bound; expected one as well, say --max-violation 0.02.")
+
+
+def run(file: str, task: Task, wanted: Wanted, *, keep: bool | None, output: str | None, as_json: bool) -> None:
     """Train a model on a file, write its folder, print what was found."""
-    if lam is not None and max_violation is not None:
-        raise FermiError("--lam and --max-violation exclude each other: the second looks for the λ itself.")
-    check_options(task, model, max_violation)
-    if lam is not None:
-        number("--lam", lam, AT_LEAST_ZERO, low=0.0)
+    check_options(task, wanted.kind, wanted.asked.max_violation)
+    wanted.check()
     console = Console(quiet=as_json)
     folder = Path(output) if output else Path(f"{stem(file)}-model")
     with whole_folder(folder, FILES) as partial:
         rows = prepared(file, task, keep, console, as_json=as_json)
         with console.status("training") if console.is_terminal else nullcontext():
-            found = train(
-                rows, model, lam=1.0 if lam is None else lam, max_violation=max_violation, source=Path(file).name
-            )
+            kind, lam, decision, asked = wanted
+            found = train(rows, kind, lam=lam, decision=decision, asked=asked, source=Path(file).name)
         found.saved.save(partial)
         report.write(found.record, partial / REPORT)
     if as_json:
         print(json.dumps(_summary(found, rows, folder), ensure_ascii=False, indent=2))
         return
-    _show(found, folder, console, asked=lam is not None or max_violation is not None)
+    _show(found, folder, console, asked=wanted.lam is not None or wanted.asked.anything)
 
 
 def check_options(task: Task, model: str, max_violation: float | None) -> None:
@@ -111,7 +127,10 @@ def _summary(found: Trained, rows: Prepared, folder: Path) -> dict[str, Any]:
         "output": str(folder),
         "report": str(folder / REPORT),
         "lam": found.saved.lam,
+        "decision": found.saved.model.decision_,
         "reason": record.reason,
+        "held_out": None if found.held_out is None else dataclasses.asdict(found.held_out),
+        "rule": [charge_summary(charge) for charge in record.rule],
         "sensitive_columns_are_features": rows.task.keep_sensitive,
         "rows": {"train": len(rows.train.y), "test": len(rows.test.y)},
         "columns": {column.name: describe(column) for column in rows.encoder.columns},
@@ -127,9 +146,9 @@ def _show(found: Trained, folder: Path, console: Console, *, asked: bool) -> Non
     tests = [audit for split, audit in record.points[record.chosen].splits.items() if split.startswith("test")]
     for audit in tests:
         show_groups(audit, console)
-    console.print(record.reason)
+    console.print(record.reason, markup=False, highlight=False)
     for note in record.notes:
         console.print(f"Note: {note}", markup=False, highlight=False)
     if not asked:
-        console.print("λ = 1 is a guess: --max-violation 0.02 looks for the λ that keeps the gap below 0.02.")
+        console.print("λ = 1 is a guess: --max-violation 0.02 looks for the λ, or the labels, within a gap of 0.02.")
     console.print(f"Model: {folder}\nReport: {folder / REPORT}", markup=False, highlight=False)

@@ -38,8 +38,8 @@ def page_json(value: Any) -> str:
 
 
 def by_strength(record: ReportRecord) -> ReportRecord:
-    """A report with its models in the order of their strength, those without one last."""
-    lams = [point.lam for point in record.points]
+    """A report with its models in the order of their strength, the weakest first and those without one last."""
+    lams = [-point.lam if record.descending else point.lam for point in record.points]
     order = sorted(range(len(lams)), key=lambda i: (math.isnan(lams[i]), lams[i]))
     return replace(record, points=tuple(record.points[i] for i in order), chosen=order.index(record.chosen))
 

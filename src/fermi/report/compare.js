@@ -119,7 +119,7 @@ function searchRows(columns) {
       `parity difference ${number(y)} ± ${number(spread)}`,
       `try ${i + 1} of ${lams.length}`,
     ];
-    const final = lam === models[record.chosen].lam;
+    const final = lam === models[record.chosen].lam && !models[record.chosen].adjusted;
     return { lam, y, low: Math.max(0, y - spread), high: y + spread, words: lines.join("\n"), final };
   });
   const sorted = rows.filter((row) => isNumber(row.y)).toSorted((a, b) => a.lam - b.lam);

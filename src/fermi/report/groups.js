@@ -51,6 +51,20 @@ function showGroups() {
   fill("groups-table", groupsTable(audit, state.outcome));
 }
 
+// What the rule charges, for the model whose labels it gives.
+function showRule() {
+  const model = models[state.model];
+  if (hideSection("rule-section", !record.rule.length || !model.adjusted)) return;
+  fill(
+    "rule-words",
+    "The label of a row is the class with the highest probability after these charges. A row is charged for how " +
+      "likely it is of each group, as far as its features tell: rows with the same features get the same label. " +
+      "A charge is by how many percentage points the class falls for every point by which the row is likelier of " +
+      "the group and less likely of the others; below zero it rises.",
+  );
+  fill("rule-table", ruleTable(record.rule));
+}
+
 function showConfusion() {
   const audit = auditOf(models[state.model]);
   if (hideSection("confusion-section", !audit.groups.some((group) => group.confusion.length))) return;

@@ -31,8 +31,10 @@ const measureOf = (model, split = state.split, key = state.measure) =>
   auditOf(model, split)?.measures.find((measure) => keyOf(measure) === key)?.estimate ?? null;
 const measureTitle = (key) => key.replace(/^(.*) (hard|soft)$/, (_, name, kind) => `${measureName(name)} (${kind})`);
 
-const strengthOf = (model) => (isNumber(model.lam) ? `${record.strength} = ${short(model.lam)}` : model.label);
-const ticks = models.map((model) => short(model.lam));
+const withLabels = (name, model) => (model.adjusted ? `${name}, adjusted labels` : name);
+const strengthOf = (model) =>
+  isNumber(model.lam) ? withLabels(`${record.strength} = ${short(model.lam)}`, model) : model.label;
+const ticks = models.map((model) => (model.adjusted ? `${short(model.lam)}, labels` : short(model.lam)));
 const confidenceOf = (audit) => `${short(100 * audit.confidence)}%`;
 
 // The model that all others are compared with, where there is another.

@@ -162,6 +162,7 @@ function show() {
   showTradeoff();
   showPath();
   showSearch();
+  showRule();
   showGroups();
   showConfusion();
   showMeasures();

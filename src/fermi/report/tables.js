@@ -75,6 +75,45 @@ function groupsTable(audit, outcome) {
   );
 }
 
+function signed(x) {
+  const rounded = Number(x.toFixed(2));
+  return `${rounded > 0 ? "+" : rounded < 0 ? "−" : ""}${Math.abs(rounded).toFixed(2)}`;
+}
+
+function chargeRow({ group, condition, charges, likely, spread, features }, classes, conditional) {
+  const of = new Map(charges);
+  const average = !isNumber(likely);
+  const told = features.map(([name, odds]) => `${name} (${signed(odds)})`).join(", ");
+  const worded = (x) => (average ? `${signed(100 * x)}\u00a0points` : signed(x));
+  return make(
+    "tr",
+    {},
+    rowHead(group),
+    ...(conditional ? [make("td", { class: "text" }, condition)] : []),
+    average ? textCell("") : estimateCell([likely], percent),
+    textCell(average ? "" : `±${percent(spread)}`),
+    ...classes.map((label) => textCell(worded(of.get(label) ?? 0))),
+    make("td", { class: "text told" }, told),
+  );
+}
+
+// What each class is charged for a group, and the features that tell the group from the others.
+function ruleTable(rule) {
+  const classes = [...new Set(rule.flatMap(({ charges }) => charges.map(([label]) => label)))];
+  const conditional = rule.some(({ condition }) => condition);
+  const charged = classes.map((label) => `Charge for “${label}”`);
+  const heads = ["Group", ...(conditional ? ["Among"] : []), "Likely, in the mean", "Spread", ...charged, "Told by"];
+  const made = table(
+    "In brackets: by how much a standard deviation of the feature moves the log odds of the group against the others",
+    heads,
+    rule.map((charge) => chargeRow(charge, classes, conditional)),
+  );
+  made.querySelectorAll("thead th").forEach((head, i) => {
+    if (["Among", "Told by"].includes(heads[i])) head.classList.add("text");
+  });
+  return made;
+}
+
 function confusionTable(group, classes) {
   if (!group.confusion.length) {
     return make(

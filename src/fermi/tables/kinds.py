@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from fermi._typing import Floats
 from fermi.inputs.arguments import chosen
 from fermi.inputs.features import natural_labels
 from fermi.linear.classifier import FermiClassifier
 from fermi.notions import Notion
+from fermi.tables.saved_labels import dump_labels, restore_labels
 
+_LABELS = "labels"
 KINDS = ("linear", "boosting", "mlp")
 
 
@@ -22,6 +23,7 @@ def make(
     *,
     lam: float = 1.0,
     max_violation: float | None = None,
+    decision: str = "auto",
     attributes: str,
     seed: int,
 ) -> Any:
@@ -30,6 +32,7 @@ def make(
         "fairness": fairness,
         "lam": lam,
         "max_violation": max_violation,
+        "decision": decision,
         "attributes": attributes,
         "random_state": seed,
     }
@@ -46,8 +49,16 @@ def make(
             return FermiNet(models.mlp, **options)
 
 
-def dump(kind: str, model: Any) -> tuple[dict[str, Any], dict[str, Floats]]:
-    """Take a fitted model apart into facts for JSON and arrays."""
+def dump(kind: str, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Take a fitted model apart into facts for JSON and arrays; those of its labels are under ``labels``."""
+    facts, arrays = _dump_plain(kind, model)
+    if model._adjusted is None:
+        return facts, arrays
+    about, more = dump_labels(model._adjusted)
+    return facts | {_LABELS: about}, arrays | {f"{_LABELS}.{name}": array for name, array in more.items()}
+
+
+def _dump_plain(kind: str, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     match kind:
         case "linear":
             return {}, {"coef": model.coef_, "intercept": model.intercept_}
@@ -58,8 +69,19 @@ def dump(kind: str, model: Any) -> tuple[dict[str, Any], dict[str, Floats]]:
             return {}, arrays
 
 
-def restore(kind: str, facts: dict[str, Any], arrays: dict[str, Floats], classes: Sequence[Any], width: int) -> Any:
+def restore(kind: str, facts: dict[str, Any], arrays: dict[str, Any], classes: Sequence[Any], width: int) -> Any:
     """Put a model together again from what `dump` gave: it predicts the same."""
+    mark = f"{_LABELS}."
+    model = _restore_plain(kind, facts, {k: a for k, a in arrays.items() if not k.startswith(mark)}, classes, width)
+    adjusted = None
+    if _LABELS in facts:
+        own = {name.removeprefix(mark): array for name, array in arrays.items() if name.startswith(mark)}
+        adjusted = restore_labels(facts[_LABELS], own, len(classes), width)
+    model._decide_by(adjusted)
+    return model
+
+
+def _restore_plain(kind: str, facts: dict[str, Any], arrays: dict[str, Any], classes: Sequence[Any], width: int) -> Any:
     model = make(kind, "demographic_parity", attributes="intersection", seed=0)
     model.classes_, model.n_features_in_ = natural_labels(classes), width
     match kind:

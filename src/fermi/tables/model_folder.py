@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MARK = "model.json"
 ARRAYS = "arrays.npz"
-_FORMAT = 1
+_PLAIN, _WITH_LABELS = 1, 2  # formats: a release that knows the first alone must not read the second
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class SavedModel:
         """Write the files of the model into a folder."""
         facts, arrays = kinds.dump(self.kind, self.model)
         document = {
-            "format": _FORMAT,
+            "format": _PLAIN if self.model._adjusted is None else _WITH_LABELS,
             "fermi": fermi.__version__,
             "kind": self.kind,
             "classes": self.classes,
@@ -61,7 +61,7 @@ class SavedModel:
             raise DataError(f"There is no model in {str(folder)!r}: `fermi train` writes such a folder.")
         try:
             document = json.loads((folder / MARK).read_text(encoding="utf-8"))
-            if document["format"] != _FORMAT:
+            if document["format"] not in (_PLAIN, _WITH_LABELS):
                 raise DataError(f"The model in {str(folder)!r} was written by another version, {document['fermi']}.")
             encoder = TableEncoder.from_json(document["columns"])
             task: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in document["task"].items()}
@@ -69,6 +69,8 @@ class SavedModel:
                 arrays = {name: file[name] for name in file.files}
             kind, classes = document["kind"], document["classes"]
             model = kinds.restore(kind, document["model"], arrays, classes, len(encoder.features))
+            if (model.decision_ == "labels") != (document["format"] == _WITH_LABELS):
+                raise ValueError("what gives the labels is missing, or of another model")
             if model.predict_proba(np.zeros((1, len(encoder.features)))).shape[1] != len(classes):
                 raise ValueError("the arrays are of another model")
             return cls(kind, model, encoder, classes, Task(**task), document["lam"], document["facts"])

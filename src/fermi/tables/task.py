@@ -122,7 +122,7 @@ def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
     classes = sorted(set(labels.tolist()))
     if len(classes) < 2:
         raise FermiError(f"The target {task.target!r} holds one class only, {classes[0]!r}: there is nothing to learn.")
-    joint, unknown = _read_groups(frame, task)
+    joint, unknown = read_groups(frame, task)
     notes += unknown
     frame = frame.assign(**{task.target: labels}).reset_index(drop=True)
     if len(frame) < 2 * len(classes):
@@ -199,7 +199,7 @@ def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[s
     return (frame[known], [f"{missing:,} rows have no {target!r} and were left out."]) if missing else (frame, [])
 
 
-def _read_groups(frame: pd.DataFrame, task: Task) -> tuple[CodedGroups, list[str]]:
+def read_groups(frame: pd.DataFrame, task: Task) -> tuple[CodedGroups, list[str]]:
     """The groups of all sensitive columns together, and how many rows have none; refuses what are no groups."""
     for name in task.sensitive:
         refuse_amounts(frame[name])

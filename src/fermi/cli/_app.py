@@ -1,0 +1,277 @@
+"""The commands of `fermi` with their options: each calls the function of its own module."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fermi import __version__
+from fermi.cli._flags import (
+    Advantaged,
+    Attributes,
+    Confidence,
+    File,
+    Ignore,
+    Json,
+    KeepSensitive,
+    MaxRate,
+    MaxViolation,
+    MinRate,
+    MinRatio,
+    Model,
+    Notion,
+    Seed,
+    Sensitive,
+    Slack,
+    Target,
+    TestSize,
+)
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Accurate and fair classifiers, and honest measures of fairness violation.",
+)
+data_app = typer.Typer(no_args_is_help=True, help="The data sets: what there is, and fetching their files.")
+app.add_typer(data_app, name="data")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fermi {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Accurate and fair classifiers, and honest measures of fairness violation."""
+
+
+@app.command()
+def demo(
+    seed: Annotated[int, typer.Option(help="Draw another sample of the same population.")] = 0,
+    output: Annotated[str, typer.Option(metavar="DIR", help="The folder to write.")] = "fermi-demo",
+    json: Json = False,
+) -> None:
+    """Show the price of fairness on made-up credit applicants, and write a report."""
+    from fermi.cli.demo import run
+
+    run(seed, output=output, as_json=json)
+
+
+@app.command("train")
+def train_command(
+    file: File,
+    target: Target,
+    sensitive: Sensitive,
+    notion: Notion = "demographic_parity",
+    lam: Annotated[
+        float | None,
+        typer.Option(help="The weight of fairness; 1 by default, 0 with --min-ratio, --min-rate, --max-rate, --slack."),
+    ] = None,
+    max_violation: MaxViolation = None,
+    decision: Annotated[
+        str,
+        typer.Option(
+            help="How --max-violation is kept: argmax by λ, labels by charging groups, auto by what errs less."
+        ),
+    ] = "auto",
+    min_ratio: MinRatio = None,
+    min_rate: MinRate = None,
+    max_rate: MaxRate = None,
+    slack: Slack = None,
+    model: Model = "linear",
+    keep_sensitive: KeepSensitive = None,
+    attributes: Attributes = "intersection",
+    advantaged: Advantaged = None,
+    ignore: Ignore = None,
+    test_size: TestSize = 0.25,
+    seed: Seed = 0,
+    output: Annotated[str | None, typer.Option(metavar="DIR", help="The model folder to write.")] = None,
+    json: Json = False,
+) -> None:
+    """Train a fair model on a file and write a folder with the model and a report."""
+    from fermi.cli.train import Wanted, run
+    from fermi.tables.asked import Asked
+    from fermi.tables.task import Task
+
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
+    wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
+    run(file, task, wanted, keep=keep_sensitive, output=output, as_json=json)
+
+
+@app.command("tradeoff")
+def tradeoff_command(
+    file: File,
+    target: Target,
+    sensitive: Sensitive,
+    notion: Notion = "demographic_parity",
+    max_violation: MaxViolation = None,
+    model: Model = "linear",
+    keep_sensitive: KeepSensitive = None,
+    attributes: Attributes = "intersection",
+    advantaged: Advantaged = None,
+    ignore: Ignore = None,
+    test_size: TestSize = 0.25,
+    seed: Seed = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one by default.")] = None,
+    output: Annotated[str | None, typer.Option(metavar="DIR", help="The folder to write.")] = None,
+    json: Json = False,
+) -> None:
+    """Train along λ and write what each step towards fairness costs: a table, and a report to choose from."""
+    from fermi.cli.tradeoff import run
+    from fermi.tables.task import Task
+
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
+    run(
+        file,
+        task,
+        model=model,
+        max_violation=max_violation,
+        keep=keep_sensitive,
+        output=output,
+        jobs=jobs,
+        as_json=json,
+    )
+
+
+@app.command("predict")
+def predict_command(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder that `fermi train` wrote.")],
+    file: File,
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where to write; CSV to the screen if absent.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Predict the rows of a file, and add a label and the probability of each class to them."""
+    from fermi.cli.predict import run
+
+    run(folder, file, output=output, as_json=json)
+
+
+@app.command("audit")
+def audit_command(
+    file: File,
+    sensitive: Sensitive,
+    target: Annotated[str | None, typer.Option(metavar="COL", help="The column of true labels.")] = None,
+    prediction: Annotated[str | None, typer.Option(metavar="COL", help="The column of predicted labels.")] = None,
+    probability: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="Instead: the probability of the second of two classes, or one per class."),
+    ] = None,
+    notion: Notion = "demographic_parity",
+    advantaged: Advantaged = None,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    min_group_size: Annotated[
+        int | None, typer.Option(help="Withhold the figures of groups with fewer rows, for privacy.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A page (.html), the groups (.csv) or everything (.json).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure how far somebody's predictions depend on the group."""
+    from fermi.cli.audit import Question, run
+
+    question = Question(
+        target, prediction, probability or (), sensitive, notion, confidence, min_group_size, advantaged or ()
+    )
+    run(file, question, output=output, as_json=json)
+
+
+@app.command("adjust")
+def adjust_command(
+    file: File,
+    target: Annotated[str, typer.Option(metavar="COL", help="The column of true labels; rows may lack it.")],
+    sensitive: Sensitive,
+    probability: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL",
+            help="The probability of the last of two classes, or one column per class, sorted; by default the columns "
+            "probability=LABEL, as `fermi predict` writes them.",
+        ),
+    ] = None,
+    notion: Notion = "demographic_parity",
+    max_violation: Annotated[
+        float | None, typer.Option(help="The largest gap between groups; 0.02 unless another bound is given.")
+    ] = None,
+    min_ratio: MinRatio = None,
+    min_rate: MinRate = None,
+    max_rate: MaxRate = None,
+    slack: Slack = None,
+    confidence: Confidence = None,
+    attributes: Attributes = "intersection",
+    advantaged: Advantaged = None,
+    ignore: Ignore = None,
+    seed: Annotated[int, typer.Option(help="Of the rows that are held out.")] = 0,
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where to write; FILE with -labels in its name if absent.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Give somebody else's probabilities labels that keep a bound, and add them to the rows of the file."""
+    from fermi.cli.adjust import run
+    from fermi.tables.asked import Asked
+    from fermi.tables.task import Task
+
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, 0.25, seed)
+    if max_violation is None and min_ratio is None and min_rate is None and max_rate is None:
+        max_violation = 0.02
+    asked = Asked(max_violation, min_ratio, min_rate, max_rate, slack, confidence)
+    run(file, task, probability or (), asked, output=output, as_json=json)
+
+
+@app.command()
+def bench(
+    name: Annotated[str, typer.Argument(help="Which benchmark: a file benchmarks/bench_NAME.py of the checkout.")],
+    dataset: Annotated[str | None, typer.Option(help="The data set, where the benchmark takes one.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and settings, where it can.")] = False,
+    json: Json = False,
+) -> None:
+    """Measure fermi against a named peer in the same run, and print how they compare."""
+    from fermi.cli.bench import run
+
+    run(name, as_json=json, dataset=dataset, quick=quick)
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(help="A figure or table of the paper, such as fig1, or all.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer rows, seeds and settings: a look, no evidence.")
+    ] = False,
+    output: Annotated[
+        str, typer.Option(help="The folder for what is found; finished runs there are not made again.")
+    ] = ("results"),
+    workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
+    json: Json = False,
+) -> None:
+    """Run a figure or table of the paper, and write its runs, a page with verdicts and a picture."""
+    from fermi.cli.reproduce import run
+
+    run(name, quick=quick, output=output, workers=workers, as_json=json)
+
+
+@data_app.command("list")
+def data_list(json: Json = False) -> None:
+    """Print the data sets and whether their files are here."""
+    from fermi.cli.data import list_all
+
+    list_all(as_json=json)
+
+
+@data_app.command("fetch")
+def data_fetch(name: Annotated[str, typer.Argument(help="The data set.")], json: Json = False) -> None:
+    """Download and verify the files of a data set, unless they are here already, and print where they are."""
+    from fermi.cli.data import fetch
+
+    fetch(name, as_json=json)

@@ -24,7 +24,13 @@ def test_the_two_commands_are_there() -> None:
     assert 'pip install -e ".[dev]" && pytest' in commands
 
 
-@pytest.mark.parametrize("example", blocks("python"))
+EXAMPLES = [
+    pytest.param(example, id=f"example{place}", marks=[pytest.mark.slow] if place else [])
+    for place, example in enumerate(blocks("python"))
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_python_examples_print_what_they_say(example: str) -> None:
     for module, package in PACKAGES.items():
         if module in example:

@@ -56,6 +56,7 @@ def test_training_that_diverges(name: str) -> None:
         baselines.make(name, 1.0, random_state=0, lr=1e36, steps=6).fit(1e3 * X, y, sensitive_features=s)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TORCH)
 def test_rows_without_a_group_train_the_loss(name: str) -> None:
     """Only they tell how the class follows X[:, 0]; the others carry labels at random."""

@@ -113,6 +113,7 @@ def test_kamiran_is_optimal_where_leaves_weigh_the_same() -> None:
     assert np.flatnonzero(relabelled(counts, labels, 0.5)).tolist() == [1, 3, 4]  # the three cheapest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("notion", "theirs"),
     [

@@ -85,6 +85,7 @@ def test_the_booster_is_a_plain_one(booster: str, m: int, tmp_path: Path) -> Non
     assert np.array_equal(again.predict_proba(X), F)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [2, 3])
 @pytest.mark.parametrize("booster", BOOSTERS)
 def test_explained_by_shap_and_served_by_onnx(booster: str, m: int) -> None:

@@ -28,6 +28,7 @@ def fermi(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
+@pytest.mark.slow
 def test_demo_prints_the_price_and_where_the_report_is(tmp_path: Path) -> None:
     done = fermi("demo", "--output", str(tmp_path / "demo"))
     assert (done.returncode, done.stderr) == (0, "")
@@ -37,6 +38,7 @@ def test_demo_prints_the_price_and_where_the_report_is(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["applicants.csv", "report.html"]
 
 
+@pytest.mark.slow
 def test_demo_json_has_the_figures_of_models_trained_by_hand(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

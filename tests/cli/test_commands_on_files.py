@@ -47,6 +47,7 @@ TASK = ("--target", "hired", "--sensitive", "group")
 OPPORTUNITY = (*TASK, "--notion", "equal_opportunity")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_adult_from_a_file_to_an_audit(
     tmp_path: Path,
@@ -121,6 +122,7 @@ def test_unseen_categories_are_counted(tmp_path: Path, capsys: pytest.CaptureFix
     assert len(pd.read_parquet(tmp_path / "out.parquet")) == 30
 
 
+@pytest.mark.slow
 def test_tradeoff_writes_a_curve_and_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = saved(people(3000), tmp_path / "people.csv")
     found = answer(capsys, "tradeoff", file, *TASK, "--max-violation", 0.25, "--output", tmp_path / "t")
@@ -193,6 +195,7 @@ def test_odd_files_that_can(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert answer(capsys, "predict", tmp_path / "m", file)["rows"] == 400
 
 
+@pytest.mark.slow
 def test_five_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
     wide = pd.DataFrame(rng.normal(size=(300, 5000)).round(3), columns=[f"x{j}" for j in range(5000)])
@@ -303,7 +306,13 @@ def test_the_question_is_asked_on_a_terminal(
 
 
 @pytest.mark.parametrize(
-    ("command", "ended_by"), [("train", "SIGINT"), ("tradeoff", "SIGINT"), ("train", "SIGTERM"), ("tradeoff", "SIGHUP")]
+    ("command", "ended_by"),
+    [
+        ("train", "SIGINT"),
+        pytest.param("tradeoff", "SIGINT", marks=pytest.mark.slow),
+        pytest.param("train", "SIGTERM", marks=pytest.mark.slow),
+        pytest.param("tradeoff", "SIGHUP", marks=pytest.mark.slow),
+    ],
 )
 def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str, ended_by: str) -> None:
     pytest.importorskip("lightgbm", reason="the extra `boosting` is not installed")
@@ -365,7 +374,8 @@ class Counts:
         (["train"], 1),
         (["train", "--sensitive", "sex"], 1),
         (["train", "--sensitive", "sex", "--attributes", "each"], 3),  # of both together, to check them, and of each
-        (["tradeoff"], 5),  # to check them, and of training and test rows for the figures and for the audits
+        # To check them, and of training and test rows for the figures and for the audits.
+        pytest.param(["tradeoff"], 5, marks=pytest.mark.slow),
     ],
 )
 def test_the_groups_are_coded_once_whatever_is_audited(

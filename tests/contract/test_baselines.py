@@ -35,11 +35,16 @@ def counts_steps(method: Any) -> bool:
     return "steps" in (baselines.find(method) if isinstance(method, str) else method)._get_param_names()
 
 
+def rivals_are_slow(name: str) -> list[pytest.MarkDecorator]:
+    """Our own methods are tested first, the others take their time."""
+    return [] if name in ("fermi", "fermi_labels", "none", "naive") else [pytest.mark.slow]
+
+
+EACH = [pytest.param(name, marks=rivals_are_slow(name)) for name in METHODS]
 CASES = [
-    # Steps take their time: of the methods that count them, the notions after the first are slow.
-    pytest.param(name, notion, marks=[pytest.mark.slow] if place and counts_steps(name) else [])
+    pytest.param(name, notion, marks=rivals_are_slow(name))
     for name in METHODS
-    for place, notion in enumerate(baselines.find(name).capabilities.notions)
+    for notion in baselines.find(name).capabilities.notions
 ]
 
 
@@ -108,7 +113,7 @@ def test_conformance(name: str, notion: str) -> None:
     check_conformance(name, notion)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", EACH)
 def test_capabilities(name: str) -> None:
     check_capabilities(name, baselines.find(name).capabilities.notions[0])
 
@@ -185,7 +190,7 @@ def test_the_page_says_what_the_methods_say() -> None:
     assert all(f"| `{name}` |" in text for name in METHODS)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", EACH)
 def test_new_rows_may_be_of_another_precision(name: str) -> None:
     rows = data()
     model = fitted(name, 1.0, baselines.find(name).capabilities.notions[0])

@@ -72,6 +72,7 @@ def test_the_digits_that_choose_are_grey_and_never_trained_on(digits: Any) -> No
     assert sorted(held + trained) == list(range(N_TRAIN))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("digits")
 @pytest.mark.parametrize("method", [*fig6.LAMS_BY_METHOD, "repair"])
 def test_a_cell_of_every_method(method: str) -> None:
@@ -237,6 +238,7 @@ def table(n: int = 400) -> convergence.AdultTensors:
     return convergence.AdultTensors(*(torch.tensor(part) for part in (X, y, s, X, y)))
 
 
+@pytest.mark.slow
 def test_the_bias_of_both_estimates_against_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convergence, "BATCHES", (2,))
     some = table(40)

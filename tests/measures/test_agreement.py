@@ -24,6 +24,7 @@ import fermi
 from fermi import Contingency
 
 SEEDS = range(200)  # the odd ones weighted
+FEW = range(40)  # fairlearn takes its time
 
 
 def draw(seed: int, classes: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any] | None]:
@@ -60,7 +61,7 @@ def test_mutual_information_is_scikit_learn_s() -> None:
     ],
 )
 def test_parity_difference_is_fairlearn_s(notion: str, theirs: Any) -> None:
-    for seed in SEEDS:
+    for seed in FEW:
         y_pred, s, y, weight = draw(seed, classes=2)
         ours = fermi.parity_difference(y_pred, s, y_true=y, notion=notion, sample_weight=weight)
         assert ours == pytest.approx(theirs(y, y_pred, sensitive_features=s, sample_weight=weight), abs=1e-12)
@@ -72,7 +73,7 @@ def test_parity_difference_is_fairlearn_s(notion: str, theirs: Any) -> None:
 )
 def test_parity_ratio_of_the_positive_label_is_fairlearn_s(notion: str, theirs: Any) -> None:
     compared = 0
-    for seed in SEEDS:
+    for seed in FEW:
         y_pred, s, y, _ = draw(seed, classes=2)
         with np.errstate(invalid="ignore"):
             expected = theirs(y, y_pred, sensitive_features=s)
@@ -81,4 +82,4 @@ def test_parity_ratio_of_the_positive_label_is_fairlearn_s(notion: str, theirs: 
         ours = fermi.parity_ratio(y_pred, s, y_true=y, notion=notion, classes=[0, 1], outcome=1)
         assert ours == pytest.approx(expected, abs=1e-12)
         compared += 1
-    assert compared > 150
+    assert compared > 30

@@ -61,7 +61,7 @@ def test_other_models_do_not_fold() -> None:
         ("linear", False, "equalized_odds"),
         ("linear", True, "equal_opportunity"),
         ("boosting", False, "demographic_parity"),
-        ("mlp", True, "demographic_parity"),
+        pytest.param("mlp", True, "demographic_parity", marks=pytest.mark.slow),
     ],
 )
 def test_a_loaded_folder_labels_the_same(tmp_path: Path, kind: str, three: bool, notion: str) -> None:

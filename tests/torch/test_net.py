@@ -38,6 +38,7 @@ def fitted(**options: Any) -> FermiNet:
     return net.fit(X, y, sensitive_features=s)
 
 
+@pytest.mark.slow
 @short
 def test_the_bound_on_the_violation_is_searched_for() -> None:
     data = fermi.datasets.synthetic(4000, 2, 2, bias=0.9, rated=False).numeric()

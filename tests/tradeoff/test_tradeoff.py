@@ -190,6 +190,7 @@ def test_a_column_of_the_notion_goes_with_the_rows() -> None:
         curve(FermiClassifier(notion), X_test=X, y_test=y, sensitive_test=s)
 
 
+@pytest.mark.slow
 def test_networks_and_trees() -> None:
     pytest.importorskip("torch", reason="the extra `torch` is not installed")
     pytest.importorskip("lightgbm", reason="the extra `boosting` is not installed")
@@ -230,6 +231,7 @@ def test_the_picture_shows_the_frontier_and_no_bar_goes_into_a_pipe(capfd: pytes
     plt.close(new.figure)
 
 
+@pytest.mark.slow
 def test_the_report_holds_the_audits_of_every_split(tmp_path: Path) -> None:
     X2, y2, s2 = rows(500, seed=1)
     found = curve(X_test=X2, y_test=y2, sensitive_test=s2, lams=[0, 30.0])

@@ -7,58 +7,29 @@ the stage is solved again from where it was. A few rounds settle; the best of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from fermi._typing import Floats, Ints
-from fermi.decisions.figures import Figures, effective_rows, measure, rates_of
+from fermi.decisions.corrections import Corrections
+from fermi.decisions.figures import Figures, measure, rates_of
+from fermi.decisions.judged import JudgedRows, layout_of
 from fermi.decisions.newton import AGAIN, PATH, Limits, solve
 from fermi.decisions.polish import charge, polish
 from fermi.decisions.program import Program
-from fermi.decisions.requirements import Layout, Miss, Requirements, allowances, limits, misses
+from fermi.decisions.requirements import Miss, Requirements, allowances, limits, misses
 from fermi.decisions.rule import Rule, class_scores
 from fermi.formulas.ermi import nonzero
-from fermi.inputs.cells import Cells
 
 _ROUNDS = 16
 _STALE = 4  # rounds without anything better
-_SETTLED = 2e-3  # of a rate
-_MEMORY = 3
 _AT_PRICE = 0.9  # of its cap: a multiplier that would be larger if it might
 _DEARER = 4.0
 _KEPT, _WORTH = 0.05, 5.0  # of error: what keeping a bound is worth, and each unit that it is missed by
 _BEYOND = 1e3
 _SMALL = 1e-7  # a multiplier this small, in the units of the scores, is none
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedRows:
-    """Rows to choose labels on: what models that have not seen them say of them, and what is true.
-
-    Attributes
-    ----------
-    F : (n, m) array
-        The model's probabilities.
-    q : tuple of (n, Z·k) arrays
-        The group model's probabilities of the cells, per attribute.
-    target : (n,) int64
-        The true classes.
-    cells : tuple of Cells
-        The true cells, per attribute, and the rows' weights.
-    weight : (n,) array
-        The weights.
-    labels : (n,) int64
-        The model's own labels.
-    """
-
-    F: Floats
-    q: tuple[Floats, ...]
-    target: Ints
-    cells: tuple[Cells, ...]
-    weight: Floats
-    labels: Ints
 
 
 class Choice(NamedTuple):
@@ -99,7 +70,7 @@ class Stage:
         self.unit = 1.0 if costs is None else float(np.ptp(costs)) or 1.0
         scores = np.ascontiguousarray(class_scores(rows.F, costs) / self.unit)
         self.program = Program(scores, g, weight)
-        self.layout = _layout(rows, m)
+        self.layout = layout_of(rows, m)
         self.loss_table = 1.0 - np.eye(m) if costs is None else costs
 
     @property
@@ -119,7 +90,7 @@ class Stage:
             return best
         shift = np.zeros((self.layout.size + 1, self.layout.columns)) if warm is None else warm.shift
         mu = None if warm is None else warm.mu
-        corrections = _Corrections()
+        corrections = Corrections()
         price = 1.0 if warm is None else warm.price
         stale, seen, path = 0, best.labels, PATH if warm is None else AGAIN
         tighter = np.zeros((self.layout.size + 1, self.n_classes))
@@ -236,26 +207,6 @@ class Stage:
         return np.arange(len(self.rows.target))
 
 
-class _Corrections:
-    """Finds the correction that reproduces itself, by Anderson's method: a mixture of the last ones that errs least."""
-
-    def __init__(self) -> None:
-        self.tried: list[tuple[Floats, Floats]] = []
-
-    def next(self, shift: Floats, error: Floats) -> Floats:
-        """The next correction to try after one that was off by `error`."""
-        self.tried = [*self.tried[-_MEMORY:], (shift, error)]
-        if len(self.tried) == 1:
-            return shift + error
-        shifts, errors = (np.stack([entry[part].ravel() for entry in self.tried]) for part in (0, 1))
-        steps = np.diff(errors, axis=0).T
-        # Rounding to whole rows is noise in the errors, which must not be amplified.
-        ridge = steps.T @ steps + (0.1 * _SETTLED) ** 2 * np.eye(steps.shape[1])
-        mix = np.linalg.solve(ridge, steps.T @ errors[-1])
-        mixed: Floats = shifts[-1] + errors[-1] - (np.diff(shifts, axis=0).T + steps) @ mix
-        return mixed.reshape(shift.shape)
-
-
 def badness(excess: float, error: float, noise: float) -> float:
     """How bad a choice is: its error, and what it lacks, which counts for more than any error beyond noise.
 
@@ -270,20 +221,3 @@ def _better(one: Choice, other: Choice, unit: float) -> bool:
     """Whether one choice is less bad than another, with errors in units of the scores."""
     marks = (badness(c.excess, c.figures.error / unit, c.figures.standard_error) for c in (one, other))
     return next(marks) < next(marks)
-
-
-def _layout(rows: JudgedRows, n_classes: int) -> Layout:
-    """Where the cells are; those without rows are left out."""
-    blocks: list[Ints] = []
-    shares, counts = [np.zeros(0)], [np.zeros(0)]
-    first = 0
-    for cells in rows.cells:
-        nothing = np.zeros(len(rows.target), dtype=np.int64)
-        table, squares = cells.hard(nothing, 1), cells.hard_squares(nothing, 1)
-        shares.append(table.ravel() / rows.weight.sum())
-        counts.append(effective_rows(table, squares).ravel())
-        places = first + np.arange(cells.size).reshape(cells.shape)
-        seen = table[:, :, 0] > 0.0
-        blocks += [line[there] for line, there in zip(places, seen, strict=True) if there.sum() > 1]
-        first += cells.size
-    return Layout(tuple(blocks), np.concatenate(shares), np.concatenate(counts), n_classes)

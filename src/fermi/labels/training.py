@@ -13,8 +13,9 @@ from sklearn.utils.validation import column_or_1d
 from fermi._typing import Floats, Ints
 from fermi.decisions.certificate import gap_limit, ratio_shortfall
 from fermi.decisions.group_models import CellModel, default_group_model, group_features, held_out_cells, kinds_of_cell
+from fermi.decisions.judged import JudgedRows
 from fermi.decisions.requirements import Requirements
-from fermi.decisions.stage import Choice, JudgedRows, Stage, Warm
+from fermi.decisions.stage import Choice, Stage, Warm
 from fermi.errors import bad_argument
 from fermi.fitting.problem import Problem, Source, read_problem, take_rows
 from fermi.fitting.progress import Progress

@@ -17,14 +17,14 @@ from fermi.decisions.corrections import Corrections
 from fermi.decisions.figures import Figures, measure, rates_of
 from fermi.decisions.judged import JudgedRows, layout_of
 from fermi.decisions.newton import AGAIN, PATH, Limits, solve
-from fermi.decisions.polish import charge, polish
+from fermi.decisions.polish import charge, largest, polish, total
 from fermi.decisions.program import Program
 from fermi.decisions.requirements import Miss, Requirements, allowances, limits, misses
 from fermi.decisions.rule import Rule, class_scores
 from fermi.formulas.ermi import nonzero
 
 _ROUNDS = 16
-_STALE = 4  # rounds without anything better
+_STALE, _PATIENT = 4, 6  # rounds without anything better, where corrections are sought and where limits are tightened
 _AT_PRICE = 0.9  # of its cap: a multiplier that would be larger if it might
 _DEARER = 4.0
 _KEPT, _WORTH = 0.05, 5.0  # of error: what keeping a bound is worth, and each unit that it is missed by
@@ -110,15 +110,44 @@ class Stage:
             if settled and bool((mu > _AT_PRICE * lower.cap).any()):
                 price *= _DEARER  # a tighter bound would not move a rate whose limit is at its price
             elif settled:  # what rounding to whole rows leaves beyond the limits is asked for in advance
-                for miss in self.misses(asked, seen):
-                    # The rate of all rows has one limit below and one above, those of cells have theirs in common.
-                    sign = -0.5 * miss.sign if miss.cell == self.layout.size else 0.5
-                    tighter[miss.cell, miss.label] += sign * miss.amount
+                self._tighten(tighter, self.misses(asked, seen))
             shift = corrections.next(shift, error)
-        if best.excess > 0.0 and best.warm is not None:
-            polished = self._polished(best)
-            best = polished if _better(polished, best, self.unit) else best
-        return self._or_constant(best)
+        polished = self._polished(best)
+        if polished.excess > 0.0:
+            insisted = self._polished(self._insisted(best))
+            polished = insisted if _better(insisted, polished, self.unit) else polished
+        return self._or_constant(polished)
+
+    def _insisted(self, best: Choice) -> Choice:
+        """A choice that is nearer to what is asked, by asking for more wherever it is missed.
+
+        In small cells the true rates of one set of labels say little of those of the next, so that no correction
+        reproduces itself. What is missed then goes into the limits, and the correction stays as it was.
+        """
+        if best.warm is None:
+            return best
+        asked, (mu, shift, price), seen, stale = best.asked, best.warm, best.labels, 0
+        tighter = np.zeros((self.layout.size + 1, self.n_classes))
+        for _ in range(_ROUNDS):
+            if best.excess == 0.0 or stale >= _PATIENT:
+                break
+            self._tighten(tighter, self.misses(asked, seen))
+            lower = self._limits(asked, seen, shift, tighter).at_price(price)
+            if not lower.admit(mu):
+                break
+            found = solve(self.program, lower, AGAIN, mu)
+            mu = found.mu
+            choice = self._choice(asked, found.psi, Warm(mu, shift, price))
+            better, seen = _better(choice, best, self.unit), choice.labels
+            best, stale = choice if better else best, 0 if better else stale + 1
+        return best
+
+    def _tighten(self, tighter: Floats, missed: list[Miss]) -> None:
+        """Ask for half of what is missed in advance: the other half is that of the cell at the other end."""
+        for miss in missed:
+            # The rate of all rows has one limit below and one above, those of cells have theirs in common.
+            sign = -0.5 * miss.sign if miss.cell == self.layout.size else 0.5
+            tighter[miss.cell, miss.label] += sign * miss.amount
 
     def _limits(self, asked: Requirements, labels: Ints, shift: Floats, tighter: Floats) -> Limits:
         """The limits, with the sampling error of rates such as those of some labels."""
@@ -177,13 +206,17 @@ class Stage:
 
     def _polished(self, choice: Choice) -> Choice:
         """A choice with single rows moved, where that brings it nearer to what is asked."""
-        asked = choice.asked
+        asked, warm = choice.asked, choice.warm
 
         def misses_of(psi: Floats) -> list[Miss]:
             return self.misses(asked, self.program.labels(psi))
 
-        psi = polish(choice.psi, misses_of, self._changed)
-        return self._choice(asked, psi, choice.warm)
+        for lack in (largest, total):
+            if choice.excess == 0.0 or warm is None:
+                break
+            other = self._choice(asked, polish(choice.psi, misses_of, self._changed, lack), warm)
+            choice = other if _better(other, choice, self.unit) else choice
+        return choice
 
     def _changed(self, psi: Floats, miss: Miss) -> Floats:
         """Ψ that turns the labels of the rows that a rate misses."""

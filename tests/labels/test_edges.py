@@ -66,6 +66,24 @@ def test_one_group_is_compared_with_nobody() -> None:
     assert np.array_equal(model.predict(some.X), model.estimator_.predict(some.X))
 
 
+def test_one_group_has_a_least_rate_all_the_same() -> None:
+    some = rows(300)
+    model = fair(max_violation=None, min_rate=0.8).fit(some.X, some.y, sensitive_features=["all"] * 300)
+    assert model.figures_.rate >= 0.8 - 1e-12
+    assert np.mean(model.predict(some.X)) > 0.7
+
+
+def test_a_least_rate_among_the_truly_advantaged_may_be_above_the_largest_rate_of_all() -> None:
+    some = rows(1500)
+    y = (some.X[:, 0] + some.X[:, 1] > 1.5).astype(int)  # one row in five
+    model = fair(fairness="equal_opportunity", max_violation=None, min_rate=0.9, selection_rate=(0.0, 0.4))
+    model.fit(some.X, y, sensitive_features=some.s)
+    assert model.reached_
+    assert model.figures_.rate <= 0.4
+    predicted = model.predict(some.X)
+    assert min(np.mean(predicted[(some.s == group) & (y == 1)]) for group in model.groups_) > 0.85
+
+
 def test_folds_that_hold_one_group_each_are_no_obstacle() -> None:
     some = rows(900)
     order = np.argsort(some.s, kind="stable")

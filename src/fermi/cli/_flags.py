@@ -52,8 +52,10 @@ Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
 _TASK = ("target", "sensitive", "notion", "advantaged", "attributes", "ignore", "test_size", "seed")
 _AUDIT = ("prediction", "probability")
-_BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "decision", "lam")
-_GIVEN_AS = {"path": "`FILE`"} | {name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS)}
+_BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
+_GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate"} | {
+    name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS)
+}
 
 
 def in_options(message: str) -> str:

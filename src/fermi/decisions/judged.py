@@ -52,6 +52,7 @@ def layout_of(rows: JudgedRows, n_classes: int) -> Layout:
         counts.append(effective_rows(table, squares).ravel())
         places = first + np.arange(cells.size).reshape(cells.shape)
         seen = table[:, :, 0] > 0.0
-        blocks += [line[there] for line, there in zip(places, seen, strict=True) if there.sum() > 1]
+        blocks += [line[there] for line, there in zip(places, seen, strict=True)]
         first += cells.size
-    return Layout(tuple(blocks), np.concatenate(shares), np.concatenate(counts), n_classes)
+    compared, alone = tuple(b for b in blocks if len(b) > 1), tuple(b for b in blocks if len(b) == 1)
+    return Layout(compared, np.concatenate(shares), np.concatenate(counts), n_classes, alone)

@@ -192,6 +192,8 @@ def _read(
     )
     if not problem.is_judgeable():
         raise bad_argument("sensitive_features", "is unknown wherever the notion looks", "some known groups there")
+    total = float(problem.weight.sum())
+    settings.asked.check_rows(max(float(cells.totals().sum()) for cells in problem.cells()) / total)
     return (
         problem,
         classes,

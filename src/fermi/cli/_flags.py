@@ -68,4 +68,5 @@ def in_options(message: str) -> str:
     >>> in_options("`test_size` is 0.0; expected a number above 0.")
     '--test-size is 0.0; expected a number above 0.'
     """
-    return re.sub(r"(?<!['\"])`(\w+)`(?!['\"])", lambda found: _GIVEN_AS.get(found[1], found[0]), message)
+    options = re.sub(r"(?<!['\"])`(--[\w-]+)`(?!['\"])", r"\1", message)
+    return re.sub(r"(?<!['\"])`(\w+)`(?!['\"])", lambda found: _GIVEN_AS.get(found[1], found[0]), options)

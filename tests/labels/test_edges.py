@@ -24,13 +24,26 @@ def alike(n: int = 300) -> Rows:
 
 
 def test_a_rate_out_of_reach_is_said_with_what_was_reached() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"No labels kept .*selection_rate=\(0.4, 0.6\).*missed by") as caught:
+    with pytest.warns(
+        ConvergenceWarning, match=r"^No labels kept selection_rate=\(0.4, 0.6\) \(the nearest is [01].0000\) on"
+    ) as caught:
         model = fitted(alike(), DummyClassifier(strategy="most_frequent"), selection_rate=(0.4, 0.6))
     assert not model.reached_
     assert caught[0].filename == fitted.__code__.co_filename  # where `fit` was called
     assert not model.frontier_["reached"].all()
     with pytest.warns(ConvergenceWarning, match="No labels kept"):
         assert not model.at(0.5).reached_
+
+
+def test_only_what_is_missed_is_named_and_that_one_label_for_all_would_keep_it() -> None:
+    some = rows(400)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        missed = fitted(some, max_violation=0.5, min_ratio=1.0, selection_rate=(0.2, 0.45), min_rate=0.2)
+        apart = fitted(some, max_violation=0.0)
+    first, second = (str(entry.message) for entry in said if issubclass(entry.category, ConvergenceWarning))
+    assert first.startswith(f"No labels kept min_ratio=1.0 (the nearest is {missed.figures_.ratio:.4f}) on held-out")
+    assert f"max_violation=0.0 (the nearest is {apart.violation_:.4f}) on held-out rows, one label for all" in second
 
 
 def test_no_difference_at_all_is_out_of_reach_in_most_rows_and_said_so() -> None:

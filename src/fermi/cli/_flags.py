@@ -51,7 +51,7 @@ TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
 _TASK = ("target", "sensitive", "notion", "advantaged", "attributes", "ignore", "test_size", "seed")
-_AUDIT = ("prediction", "probability")
+_AUDIT = ("prediction", "probability", "output")
 _BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
 _GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate"} | {
     name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS)

@@ -16,6 +16,7 @@ from fermi._typing import Floats, Ints
 from fermi.decisions.corrections import Corrections
 from fermi.decisions.figures import Figures, measure, rates_of
 from fermi.decisions.judged import JudgedRows, layout_of
+from fermi.decisions.lacking import lacking
 from fermi.decisions.newton import AGAIN, PATH, Limits, solve
 from fermi.decisions.polish import charge, largest, polish, total
 from fermi.decisions.program import Program
@@ -192,6 +193,15 @@ class Stage:
     def misses(self, asked: Requirements, labels: Ints) -> list[Miss]:
         """The rates by which labels miss requirements."""
         return misses(asked, self.layout, self._rates(labels))
+
+    def lacking(self, asked: Requirements, labels: Ints) -> list[str]:
+        """The requirements that labels miss, each with the nearest that they keep."""
+        return lacking(asked, self.layout, self._rates(labels))
+
+    def one_label_keeps(self, asked: Requirements) -> bool:
+        """Whether one label for all rows would keep all that is asked."""
+        constants = (np.full(len(self.rows.target), j) for j in range(self.n_classes))
+        return any(not self.misses(asked, labels) for labels in constants)
 
     def _or_constant(self, choice: Choice) -> Choice:
         """A choice, or one label for all rows where that is both nearer to what is asked and as right."""

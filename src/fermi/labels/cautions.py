@@ -26,7 +26,7 @@ def caution(trained: TrainedLabels, chosen: Chosen, *, level: int) -> None:
             stacklevel=level,
         )
     if not chosen.reached:
-        warnings.warn(chosen.shortfall(), ConvergenceWarning, stacklevel=level)
+        warnings.warn(chosen.shortfall, ConvergenceWarning, stacklevel=level)
     if len(np.unique(choice.labels)) == 1 and len(np.unique(trained.stage.own_labels)) > 1:
         label = trained.classes.tolist()[choice.labels[0]]
         kept = "keeps what was asked, and predicts" if chosen.reached else "predicts"

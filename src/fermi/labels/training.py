@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from fermi._typing import Floats, Ints
-from fermi.decisions.certificate import gap_limit, ratio_shortfall
+from fermi.decisions.certificate import gap_limit, ratio_limit, ratio_shortfall
 from fermi.decisions.group_models import CellModel, default_group_model, group_features, held_out_cells, kinds_of_cell
 from fermi.decisions.judged import JudgedRows
 from fermi.decisions.requirements import Requirements
@@ -104,37 +104,19 @@ class TrainedLabels:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The labels chosen, and whether they keep what was asked."""
+    """The labels chosen, and whether they keep what was asked.
+
+    `shortfall` says in one sentence what was reached instead; it is empty where everything is kept.
+    """
 
     choice: Choice
-    reached: bool
     upper_limit: float | None = None
-    confidence: float | None = None
-    certified: bool = True
+    shortfall: str = ""
 
-    def shortfall(self) -> str:
-        """What was reached instead, in one sentence."""
-        f, asked = self.choice.figures, self.choice.asked
-        figures = (
-            f"the best reached on held-out rows is a gap of {f.violation:.4f} (standard error {f.standard_error:.4f})"
-        )
-        if not self.certified:
-            return (
-                f"The rows kept for the certificate cannot support the bound with confidence {self.confidence:g}: the "
-                f"smallest upper limit of the gap is {self.upper_limit:.4f}. More rows, a looser bound or a lower "
-                "confidence would."
-            )
-        wanted = []
-        if asked.max_violation is not None:
-            wanted.append(f"max_violation={asked.max_violation:g}")
-        if asked.min_ratio is not None:
-            wanted.append(f"min_ratio={asked.min_ratio:g} (ratio {f.ratio:.3f})")
-        if asked.about_all:
-            wanted.append(f"selection_rate={asked.selection_rate} (rate {f.rate:.3f})")
-        if asked.min_rate is not None:
-            wanted.append(f"min_rate={asked.min_rate:g}")
-        missed = f"a requirement is missed by {self.choice.excess:.4f}"
-        return f"No labels kept {' and '.join(wanted)}; {figures}, and {missed}."
+    @property
+    def reached(self) -> bool:
+        """Whether all that was asked is kept."""
+        return not self.shortfall
 
 
 def train(
@@ -264,34 +246,55 @@ def choose(trained: TrainedLabels, asked: Requirements, confidence: float | None
     """
     if confidence is None or trained.certificate is None:
         choice = trained.stage.choose(asked, near)
-        return Chosen(choice, choice.excess == 0.0)
+        return Chosen(choice, None, _shortfall(trained.stage, asked, choice))
     best: Chosen | None = None
     warm: Warm | None = None
     for share in _TIGHTER:
         choice = trained.stage.choose(asked.tightened(share), warm)
         warm = choice.warm or warm
-        limit, holds = _certified(trained, choice, asked, confidence)
-        # What is not about differences has no certificate: it is kept on the held-out rows, as everywhere.
-        missed = trained.stage.misses(replace(asked, max_violation=None, min_ratio=None), choice.labels)
-        excess = max((miss.amount for miss in missed), default=0.0)
-        found = Chosen(choice._replace(asked=asked, excess=excess), holds and not missed, limit, confidence, holds)
-        if best is None or (holds and best.certified):
-            best = found
-        if not holds:
+        limit, unsupported = _certified(trained, choice, asked, confidence)
+        if best is None or not unsupported:
+            # What is not about differences has no certificate: it is kept on the held-out rows, as everywhere.
+            others = replace(asked, max_violation=None, min_ratio=None)
+            shortfall = unsupported or _shortfall(trained.stage, others, choice)
+            best = Chosen(choice._replace(asked=asked), limit, shortfall)
+        if unsupported:
             break
     assert best is not None
     return best
 
 
-def _certified(trained: TrainedLabels, choice: Choice, asked: Requirements, confidence: float) -> tuple[float, bool]:
-    """The upper limit of the gap on the rows kept apart, and whether all that was asked holds with confidence."""
+def _shortfall(stage: Stage, asked: Requirements, choice: Choice) -> str:
+    """What was reached instead of what was asked, in one sentence; nothing where it is kept."""
+    missed = stage.lacking(asked, choice.labels)
+    if not missed:
+        return ""
+    but = ", one label for all rows apart" if stage.one_label_keeps(asked) else ""
+    f = choice.figures
+    return (
+        f"No labels kept {' and '.join(missed)} on held-out rows{but}; the gap is {f.violation:.4f} (standard error "
+        f"{f.standard_error:.4f})."
+    )
+
+
+def _certified(trained: TrainedLabels, choice: Choice, asked: Requirements, confidence: float) -> tuple[float, str]:
+    """The upper limit of the gap on the rows kept apart, and what they do not support; nothing if they support all."""
     rows, m = trained.certificate, len(trained.classes)
     assert rows is not None
     unchanged = choice.rule.changes_nothing
     labels = rows.labels if unchanged else choice.rule.labels(rows.F, np.concatenate(rows.q, axis=1))
     occurs = [cells.totals() > 0.0 for cells in trained.problem.cells()]
     limit = gap_limit(labels, rows.cells, m, confidence, occurs)
-    holds = asked.max_violation is None or limit <= asked.max_violation
-    if asked.min_ratio is not None:
-        holds = holds and ratio_shortfall(labels, rows.cells, m, confidence, asked.min_ratio, occurs) <= 0.0
-    return limit, holds
+    found = []
+    if asked.max_violation is not None and limit > asked.max_violation:
+        found.append(f"max_violation={asked.max_violation:g} (the smallest upper limit of the gap is {limit:.4f})")
+    ratio = asked.min_ratio
+    if ratio is not None and ratio_shortfall(labels, rows.cells, m, confidence, ratio, occurs) > 0.0:
+        least = ratio_limit(labels, rows.cells, m, confidence, occurs)
+        found.append(f"min_ratio={ratio:g} (the largest lower limit of the ratio is {least:.4f})")
+    if not found:
+        return limit, ""
+    return limit, (
+        f"The rows kept for the certificate cannot support {' and '.join(found)} with confidence {confidence:g}: more "
+        "rows, a looser bound or a lower confidence would."
+    )

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fermi.errors import ConstantPredictionWarning, SmallGroupWarning, listed
-from fermi.labels.training import Chosen, TrainedLabels
+from fermi.labels.choosing import Chosen
+from fermi.labels.training import TrainedLabels
 
 _FEW = 30  # rows of a group, below which its rate says next to nothing
 

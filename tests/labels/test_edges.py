@@ -164,6 +164,24 @@ def test_a_classifier_that_learnt_these_rows_by_heart_is_recognised() -> None:
         assert fitted(new, forest, prefit=True, random_state=seed).reached_
 
 
+def test_a_classifier_trained_on_more_rows_than_these_is_not_taken_for_one_that_has_seen_them() -> None:
+    alarms, right = 0, 0
+    for seed in range(6):
+        few, many = rows(300, seed=100 + seed), rows(1200, seed=200 + seed)
+        tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(many.X, many.y)
+        alarms += seems_trained_on_these(few, tree)
+        right += seems_trained_on_these(few, DecisionTreeClassifier(max_depth=4, random_state=0).fit(few.X, few.y))
+    assert alarms == 0
+    assert right >= 5
+
+
+def seems_trained_on_these(some: Rows, classifier: DecisionTreeClassifier) -> bool:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fitted(some, classifier, prefit=True, max_violation=1.0)
+    return any("seems to have been trained on these rows" in str(entry.message) for entry in said)
+
+
 def test_a_classifier_that_learns_nothing_by_heart_may_have_seen_the_rows() -> None:
     some = rows(800)
     own = LogisticRegression().fit(some.X, some.y)

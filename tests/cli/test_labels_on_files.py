@@ -107,6 +107,16 @@ def test_what_fermi_predicts_can_be_adjusted_without_naming_columns(
     assert "at most 0.02" in answer(capsys, *ask)["reason"], "the bound that is kept when none is asked for"
 
 
+def test_probabilities_of_another_class_than_the_last_are_pointed_out(
+    tmp_path: Path, scored: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pd.read_csv(scored).assign(p=lambda frame: 1.0 - frame["p"]).to_csv(tmp_path / "other.csv", index=False)
+    turned = answer(capsys, "adjust", tmp_path / "other.csv", *SCORED, "--output", tmp_path / "out.csv")["notes"]
+    assert any("in their order, 'no', 'yes'" in note for note in turned)
+    right = answer(capsys, "adjust", scored, *SCORED, "--output", tmp_path / "out.csv")["notes"]
+    assert not any("in their order" in note for note in right)
+
+
 def test_rows_without_probabilities_get_no_label(
     tmp_path: Path, scored: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -135,14 +145,17 @@ def test_rows_without_probabilities_get_no_label(
         (["FILE", "--target", "hired", "--sensitive", "code", "--probability", "p"], "one group only"),
         (["FILE", *SCORED, "--max-violation", "2"], "--max-violation is 2.0; expected a number from 0 to 1"),
         (["FILE", *SCORED, "--min-ratio", "80"], "--min-ratio is 80.0"),
-        (["FILE", *SCORED, "--min-rate", "0.5", "--max-rate", "0.4"], "--min-rate is 0.5 with --max-rate 0.4"),
+        (
+            ["FILE", *SCORED, "--min-rate", "0.5", "--max-rate", "0.4"],
+            "--min-rate is 0.5 with --max-rate of at most 0.4; expected at most 0.4 then",
+        ),
         (["FILE", *SCORED, "--max-rate", "0.4", "--slack", "1"], "--slack is 1 without"),
-        (["FILE", *SCORED, "--confidence", "2"], "`confidence` is 2.0"),
-        (["FILE", *SCORED, "--notion", "parity"], "`--notion` is 'parity'"),
+        (["FILE", *SCORED, "--confidence", "2"], "--confidence is 2.0"),
+        (["FILE", *SCORED, "--notion", "parity"], "--notion is 'parity'"),
         (["FILE", *SCORED, "--advantaged", "yes"], "--advantaged is for --notion equal_opportunity alone"),
-        (["FILE", *SCORED, "--attributes", "all"], "`--attributes` is 'all'"),
+        (["FILE", *SCORED, "--attributes", "all"], "--attributes is 'all'"),
         (["FILE", *SCORED, "--max-violations", "0.1"], "No such option"),
-        (["FILE", *SCORED, "--output", "x.pdf"], "`FILE` is 'x.pdf'"),
+        (["FILE", *SCORED, "--output", "x.pdf"], "--output is 'x.pdf'"),
         (["nowhere.csv", *SCORED], "There is no file 'nowhere.csv'."),
     ],
 )

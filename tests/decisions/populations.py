@@ -10,8 +10,8 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, identity, kron
 
 from fermi._typing import Floats, Ints
+from fermi.decisions.judged import JudgedRows
 from fermi.decisions.requirements import Requirements
-from fermi.decisions.stage import JudgedRows
 from fermi.inputs.cells import Cells
 
 NOTIONS = ("demographic_parity", "equalized_odds", "equal_opportunity")

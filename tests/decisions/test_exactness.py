@@ -51,6 +51,19 @@ def test_so_it_is_with_more_classes_and_groups(n_classes: int, n_groups: int, no
     check(law, notion, Requirements(0.4 * own_gap(law, notion)))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("notion", NOTIONS)
+@pytest.mark.parametrize(
+    ("n_classes", "n_groups", "n", "bias"),
+    [(2, 2, 3000, 0.4), (2, 5, 3000, 0.4), (3, 4, 2000, 0.3), (4, 2, 2000, 0.3), (4, 4, 1500, 0.3), (4, 6, 1500, 0.3)],
+)
+def test_so_it_is_from_two_to_four_classes_and_two_to_six_groups(
+    n_classes: int, n_groups: int, n: int, bias: float, notion: str
+) -> None:
+    law = population(n_classes, (n_groups,), seed=7 * n_classes + n_groups, n=n, bias=bias)
+    check(law, notion, Requirements(0.4 * own_gap(law, notion)))
+
+
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_so_it_is_without_any_difference_allowed_up_to_one_point(notion: str) -> None:
     law = population(2, (3,), seed=5, n=4000, bias=0.7)

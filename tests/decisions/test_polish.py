@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fermi._typing import Floats
-from fermi.decisions.polish import charge, polish
+from fermi.decisions.polish import charge, largest, polish, total
 from fermi.decisions.requirements import Miss
 
 
@@ -32,9 +32,9 @@ def test_a_change_that_makes_it_worse_is_not_made() -> None:
         return [Miss(0, 1, 1.0, abs(float(psi[0]) - 0.25))]
 
     first = np.array([0.0])
-    assert polish(first, misses_of, lambda psi, miss: psi + 1.0) == pytest.approx(first)
+    assert polish(first, misses_of, lambda psi, miss: psi + 1.0, largest) == pytest.approx(first)
     # Steps of 0.1 bring it to 0.2 or 0.3, and the next one would lead away again.
-    found = polish(first, misses_of, lambda psi, miss: psi + 0.1)
+    found = polish(first, misses_of, lambda psi, miss: psi + 0.1, largest)
     assert abs(found[0] - 0.25) == pytest.approx(0.05)
 
 
@@ -44,4 +44,16 @@ def test_nothing_is_moved_where_nothing_is_missed() -> None:
     def never(psi: Floats, miss: Miss) -> Floats:
         raise AssertionError
 
-    assert polish(first, lambda psi: [], never) is first
+    assert polish(first, lambda psi: [], never, total) is first
+
+
+def test_where_several_rates_are_off_by_the_same_they_are_mended_one_by_one() -> None:
+    def misses_of(psi: Floats) -> list[Miss]:
+        return [Miss(cell, 1, 1.0, float(off)) for cell, off in enumerate(np.abs(psi)) if off > 1e-9]
+
+    def mended(psi: Floats, miss: Miss) -> Floats:
+        return np.where(np.arange(len(psi)) == miss.cell, psi - miss.amount, psi)
+
+    first = np.full(3, 0.25)
+    assert polish(first, misses_of, mended, total) == pytest.approx(np.zeros(3), abs=1e-9)
+    assert polish(first, misses_of, mended, largest) == pytest.approx(first)  # no single change makes that one less

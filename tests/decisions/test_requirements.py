@@ -47,9 +47,26 @@ def test_a_reversed_selection_rate_is_refused() -> None:
 
 
 def test_a_floor_of_every_group_above_the_cap_of_all_rows_is_refused() -> None:
-    with pytest.raises(FermiError, match=r"`min_rate` is 0.5 with `selection_rate` of at most 0.3"):
-        Requirements.read(None, min_rate=0.5, selection_rate=(None, 0.3))
-    assert Requirements.read(None, min_rate=0.3, selection_rate=(None, 0.3)).min_rate == 0.3
+    asked = Requirements.read(None, min_rate=0.5, selection_rate=(None, 0.3))
+    with pytest.raises(FermiError, match=r"`min_rate` is 0.5 with `selection_rate` of at most 0.3; .* 0.3 then"):
+        asked.check_rows(1.0)
+    with pytest.raises(FermiError, match=r"expected at most 0.375 then"):
+        asked.check_rows(0.8)
+    asked.check_rows(0.6)  # half of so many rows are 0.3 of all
+    Requirements.read(None, min_rate=0.3, selection_rate=(None, 0.3)).check_rows(1.0)
+    Requirements.read(None, min_rate=1.0).check_rows(1.0)
+
+
+def test_a_cell_that_is_compared_with_nobody_has_a_rate_of_its_own_all_the_same() -> None:
+    some = Layout((np.array([0, 1]),), np.array([0.4, 0.3, 0.3]), np.array([400.0, 300.0, 300.0]), 2, (np.array([2]),))
+    rates = np.array([[0.5, 0.5], [0.5, 0.5], [0.8, 0.2], [0.6, 0.4]])
+    asked = Requirements(0.1, min_rate=0.35)
+    (miss,) = misses(asked, some, rates)
+    assert (miss.cell, miss.sign) == (2, 1.0)
+    assert miss.amount == pytest.approx(0.15)
+    kept = limits(Requirements(None, min_rate=0.35), some, np.zeros((3, 2)), np.zeros((4, 1)))
+    assert (kept.L @ rates[:, 1] - kept.b).max() == pytest.approx(0.15)
+    assert allowances(some, rates, 1.0)[2, 1] == pytest.approx(math.sqrt(0.16 / 300.0))
 
 
 def test_what_is_left_out_asks_for_nothing() -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from fermi._typing import Floats, Ints
+from fermi.decisions.judged import JudgedRows
 from fermi.decisions.requirements import Requirements
 from fermi.decisions.rule import Rule
-from fermi.decisions.stage import JudgedRows, Stage, badness
+from fermi.decisions.stage import Stage, badness
 from fermi.inputs.cells import Cells
 
 

@@ -14,7 +14,10 @@ import fermi
 from fermi import FermiClassifier, FermiError
 from fermi.cli import _broken_into
 from fermi.datasets import Dataset
-from fermi.fitting.decision import errs_more
+from fermi.decisions.figures import Figures
+from fermi.decisions.requirements import Requirements
+from fermi.decisions.stage import Choice
+from fermi.fitting.decision import Decision, _keeps_lam, errs_more
 from fermi.fitting.lam_search import CHEAP, DEAR, Violation, smallest
 from fermi.fitting.problem import Problem
 
@@ -172,3 +175,22 @@ def test_an_interruption_inside_of_a_compiler_is_known_by_what_it_left() -> None
         left_half_done()
     assert _broken_into(found.value)
     assert not _broken_into(RuntimeError("something else"))
+
+
+@pytest.mark.parametrize(
+    ("beyond", "errors", "keeps_lam"),
+    [
+        ((0.0001, 0.0002), (0.5, 0.2), False),  # nearer by nothing, and wrong in every second row
+        ((0.0001, 0.0002), (0.2, 0.2), True),
+        ((0.2, 0.01), (0.2, 0.3), False),  # beyond noise, what is nearer counts
+        ((-0.001, 0.0002), (0.5, 0.2), True),  # one keeps the bound, and the other does not
+        ((0.0002, 0.0), (0.2, 0.5), False),
+    ],
+)
+def test_where_the_bound_is_missed_by_next_to_nothing_the_error_decides(
+    beyond: tuple[float, float], errors: tuple[float, float], keeps_lam: bool
+) -> None:
+    by_lam, by_labels = (Figures(e, 0.01, BOUND + b, 0.03, 0.0, 0.9, 0.5) for b, e in zip(beyond, errors, strict=True))
+    nothing: Any = None
+    choice = Choice(Requirements(BOUND), nothing, nothing, by_labels, beyond[1], nothing, None)
+    assert _keeps_lam(Decision(1.0, [], None, by_lam, beyond[0] <= 0.0), nothing, BOUND, choice) is keeps_lam

@@ -33,7 +33,7 @@ def test_a_third_of_the_rows_has_no_part_in_training() -> None:
 def test_too_few_rows_support_no_bound_and_that_is_said() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.warns(ConvergenceWarning, match=r"cannot support the bound with confidence 0.95: .* upper limit"):
+        with pytest.warns(ConvergenceWarning, match=r"support max_violation=0.05 .*upper limit.* confidence 0.95"):
             model = fitted(rows(150), confidence=0.95, max_violation=0.05)
     assert not model.reached_
     assert model.upper_limit_ > 0.05
@@ -61,10 +61,19 @@ def test_a_ratio_with_confidence() -> None:
     assert min(plain) < 0.7 * max(plain)
 
 
+def test_a_ratio_that_the_rows_do_not_support_is_said_with_the_one_that_they_do() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"cannot support min_ratio=0.8 \(the largest lower limit") as caught:
+        model = fitted(rows(900), confidence=0.9, max_violation=0.9, min_ratio=0.8)
+    assert "max_violation" not in str(caught[0].message)  # which they do support
+    assert not model.reached_
+    supported = float(str(caught[0].message).split("the ratio is ")[1].split(")")[0])
+    assert model.at(0.9, min_ratio=supported - 1e-3).reached_
+
+
 def test_a_rate_that_is_missed_is_not_said_to_be_kept_since_the_gap_is_certified() -> None:
     some = rows(600)
     alike = Rows(np.ones((600, 2)), some.y, some.s)
-    with pytest.warns(ConvergenceWarning, match=r"No labels kept .*selection_rate=\(0.4, 0.6\).*missed by"):
+    with pytest.warns(ConvergenceWarning, match=r"No labels kept selection_rate=\(0.4, 0.6\) \(the nearest"):
         model = fitted(
             alike, DummyClassifier(strategy="most_frequent"), confidence=0.9, max_violation=0.5,
             selection_rate=(0.4, 0.6),

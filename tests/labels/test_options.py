@@ -88,6 +88,8 @@ def test_options_that_exclude_each_other_are_refused_together() -> None:
         fitted(SOME, min_rate=0.5, selection_rate=(0.1, 0.3))
     with pytest.raises(FermiError, match=r"`confidence` is 0.9 without `max_violation` or `min_ratio`"):
         fitted(SOME, max_violation=None, min_rate=0.5, confidence=0.9)
+    with pytest.raises(FermiError, match=r"`slack` is 1 without `max_violation`, `min_ratio` or `min_rate`"):
+        fitted(SOME, max_violation=None, selection_rate=(0.1, 0.3), slack=1)  # which has no slack
 
 
 def test_the_options_are_checked_when_fitting_and_not_before() -> None:

@@ -51,9 +51,11 @@ TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
 _TASK = ("target", "sensitive", "notion", "advantaged", "attributes", "ignore", "test_size", "seed")
-_AUDIT = ("prediction", "probability")
-_BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "decision", "lam")
-_GIVEN_AS = {"path": "`FILE`"} | {name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS)}
+_AUDIT = ("prediction", "probability", "output")
+_BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
+_GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate"} | {
+    name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS)
+}
 
 
 def in_options(message: str) -> str:
@@ -66,4 +68,5 @@ def in_options(message: str) -> str:
     >>> in_options("`test_size` is 0.0; expected a number above 0.")
     '--test-size is 0.0; expected a number above 0.'
     """
-    return re.sub(r"(?<!['\"])`(\w+)`(?!['\"])", lambda found: _GIVEN_AS.get(found[1], found[0]), message)
+    options = re.sub(r"(?<!['\"])`(--[\w-]+)`(?!['\"])", r"\1", message)
+    return re.sub(r"(?<!['\"])`(\w+)`(?!['\"])", lambda found: _GIVEN_AS.get(found[1], found[0]), options)

@@ -34,7 +34,8 @@ def run(file: str, task: Task, probability: Sequence[str], asked: Asked, *, outp
     """Add a column of labels to the rows of the file, and print what they cost and how far groups differ."""
     check_options(task, KINDS[0], asked.max_violation)
     target = Path(output) if output else Path(f"{stem(file)}-labels.{Path(file).name.partition('.')[2]}")
-    check_writable_format(target)
+    if output:
+        check_writable_format(target)
     console = Console(quiet=as_json)
     frame = read_raw(file)  # rows are written again as they were
     if LABEL in frame.columns:

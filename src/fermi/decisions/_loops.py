@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fermi._typing import Floats
 from fermi.compiled.jit import compiled_reordered
 
+Flags: TypeAlias = NDArray[np.bool_]
 SURE = 36.0  # exp(-36) is below the rounding of one: a row this certain, in units of τ, adds nothing but its label
 
 
@@ -34,8 +39,17 @@ def expand_two(
 
 
 @compiled_reordered
-def expand_many(scores: Floats, g: Floats, weight: Floats, psi: Floats, tau: float, rates: Floats, P: Floats) -> float:
-    """Several classes: write the probabilities softmax(u / τ), add up the rates, return Σ w τ log Σ_j exp(u_j / τ)."""
+def expand_many(
+    scores: Floats,
+    g: Floats,
+    weight: Floats,
+    psi: Floats,
+    tau: float,
+    rates: Floats,
+    P: Floats,
+    is_open: Flags,
+) -> float:
+    """Several classes: write softmax(u / τ) and which rows it leaves open, add up the rates, return Σ w τ log Σ exp."""
     value = 0.0
     m = scores.shape[1]
     for i in range(scores.shape[0]):
@@ -50,6 +64,7 @@ def expand_many(scores: Floats, g: Floats, weight: Floats, psi: Floats, tau: flo
         for j in range(m):
             P[i, j] = math.exp((P[i, j] - top) / tau) if top - P[i, j] < SURE * tau else 0.0
             total += P[i, j]
+        is_open[i] = total > 1.0
         value += weight[i] * (top + tau * math.log(total) if total > 1.0 else top)
         for j in range(m):
             P[i, j] /= total

@@ -68,6 +68,18 @@ def ratio_shortfall(
     return max((_limit(c, there, labels, n_classes, confidence, min_ratio, last) for c, there in pairs), default=0.0)
 
 
+def ratio_limit(
+    labels: Ints, cells: Sequence[Cells], n_classes: int, confidence: float, occurs: Sequence[Flags] | None = None
+) -> float:
+    """The largest least ratio that holds with confidence: a lower limit, found by halving."""
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        holds = ratio_shortfall(labels, cells, n_classes, confidence, middle, occurs) <= 0.0
+        low, high = (middle, high) if holds else (low, middle)
+    return low
+
+
 def _limit(
     cells: Cells, occurs: Flags, labels: Ints, n_classes: int, confidence: float, factor: float, classes: slice
 ) -> float:

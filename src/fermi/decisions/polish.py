@@ -15,7 +15,9 @@ import numpy as np
 from fermi._typing import Floats
 from fermi.decisions.requirements import Miss
 
-_MOVES = 150
+_MOVES = 75
+_TRIED = 8  # misses at each move, the largest
+_SHARES = (1.0, 0.4)  # of a miss
 _OVER = 1e-9  # relative: a row at the edge is moved just over it
 
 
@@ -48,6 +50,7 @@ def polish(
     first: Floats,
     misses_of: Callable[[Floats], Sequence[Miss]],
     changed_by: Callable[[Floats, Miss], Floats],
+    lack: Callable[[Sequence[Miss]], float],
 ) -> Floats:
     """Change Ψ rate by rate, as long as that brings it nearer to what is asked.
 
@@ -59,16 +62,28 @@ def polish(
         The rates that its labels miss.
     changed_by : function of Ψ and a miss
         Ψ with one of them mended.
+    lack : function of misses
+        What is to become less: `largest` or `total`, neither of which always leads farther than the other.
     """
     psi, misses = first, misses_of(first)
     for _ in range(_MOVES):
-        worst = max((miss.amount for miss in misses), default=0.0)
-        if worst == 0.0:
+        if not misses:
             break
-        candidates = [changed_by(psi, miss) for miss in misses if miss.amount == worst]
-        found = [(candidate, misses_of(candidate)) for candidate in candidates]
-        nearest, left = min(found, key=lambda pair: max((miss.amount for miss in pair[1]), default=0.0))
-        if max((miss.amount for miss in left), default=0.0) >= worst:
+        worst = sorted(misses, key=lambda miss: -miss.amount)[:_TRIED]
+        parts = [miss._replace(amount=share * miss.amount) for miss in worst for share in _SHARES]
+        found = [(candidate, misses_of(candidate)) for candidate in (changed_by(psi, part) for part in parts)]
+        nearest, left = min(found, key=lambda pair: lack(pair[1]))
+        if lack(left) >= lack(misses):
             break
         psi, misses = nearest, left
     return psi
+
+
+def largest(misses: Sequence[Miss]) -> float:
+    """The largest of what is missed, which is what counts in the end."""
+    return max((miss.amount for miss in misses), default=0.0)
+
+
+def total(misses: Sequence[Miss]) -> float:
+    """What is missed of all rates together, which falls step by step where several are off by the same."""
+    return sum(miss.amount for miss in misses)

@@ -13,9 +13,9 @@ convex, and as τ falls to zero the labels that are drawn become the arg-max.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from fermi._typing import Floats, Ints
 from fermi.decisions._loops import expand_many, expand_two
 
 
-class Expansion(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Expansion:
     """The smooth part of the dual at some Ψ.
 
     Attributes
@@ -32,13 +33,18 @@ class Expansion(NamedTuple):
         The mean of τ log Σ_j exp(u_j / τ).
     rates : (C, J) array
         R, the rates of the labels drawn from softmax(u / τ). Minus these is the gradient in Ψ.
-    curvature : (C·J, C·J) array
-        −∂R/∂Ψ, the Hessian.
+    hessian : function
+        Computes −∂R/∂Ψ, which costs more than the rest and which a line search does not ask for.
     """
 
     value: float
     rates: Floats
-    curvature: Floats
+    hessian: Callable[[], Floats]
+
+    @cached_property
+    def curvature(self) -> Floats:
+        """−∂R/∂Ψ, the Hessian, (C·J, C·J)."""
+        return self.hessian()
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +105,23 @@ class Program:
     def _expand_two(self, psi: Floats, tau: float) -> Expansion:
         rates, spread = np.zeros(len(psi)), np.empty(len(self.weight))
         value = expand_two(self._margin, self.rate_weights, self.weight, psi[:, 0].copy(), tau, rates, spread)
-        rows = np.flatnonzero(spread)
-        g = self.rate_weights[rows]
-        return Expansion(self._base + value, rates[:, None], (g.T * (spread[rows] / tau)) @ g)
+
+        def hessian() -> Floats:
+            rows = np.flatnonzero(spread)
+            g = self.rate_weights[rows]
+            curvature: Floats = (g.T * (spread[rows] / tau)) @ g
+            return curvature
+
+        return Expansion(self._base + value, rates[:, None], hessian)
 
     def _expand_many(self, psi: Floats, tau: float) -> Expansion:
-        rates, P = np.zeros(psi.shape), np.empty(self.scores.shape)
-        value = expand_many(self.scores, self.rate_weights, self.weight, np.ascontiguousarray(psi), tau, rates, P)
-        rows = np.flatnonzero(P.max(axis=1) < 1.0)
+        rates, P, open_rows = np.zeros(psi.shape), np.empty(self.scores.shape), np.empty(len(self.weight), dtype=bool)
+        flat = np.ascontiguousarray(psi)
+        value = expand_many(self.scores, self.rate_weights, self.weight, flat, tau, rates, P, open_rows)
+        return Expansion(value, rates, lambda: self._curvature(P, np.flatnonzero(open_rows), tau))
+
+    def _curvature(self, P: Floats, rows: Ints, tau: float) -> Floats:
+        """The Hessian of several classes, from the probabilities of the labels that are drawn; some rows have a say."""
         g, p, scaled = self.rate_weights[rows], P[rows], self.weight[rows] / tau
         C, J = self.shape
         curvature = np.empty((C, J, C, J))
@@ -114,4 +129,4 @@ class Program:
             for k in range(j + 1):
                 block = (g.T * (scaled * p[:, j] * ((j == k) - p[:, k]))) @ g
                 curvature[:, j, :, k] = curvature[:, k, :, j] = block
-        return Expansion(value, rates, curvature.reshape(C * J, C * J))
+        return curvature.reshape(C * J, C * J)

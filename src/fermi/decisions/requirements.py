@@ -47,7 +47,7 @@ class Requirements:
     def read(
         cls, max_violation: Any, min_ratio: Any = None, selection_rate: Any = None, min_rate: Any = None, slack: Any = 0
     ) -> Requirements:
-        """Check every requirement, and whether all of them can hold at once."""
+        """Check every requirement by itself."""
         given = {"max_violation": max_violation, "min_ratio": min_ratio, "min_rate": min_rate}
         read = {
             name: None if value is None else number(name, value, _RATE, low=0.0, high=1.0)
@@ -58,11 +58,6 @@ class Requirements:
         )
         if found.min_ratio == 0.0:  # asks for nothing
             found = replace(found, min_ratio=None)
-        least, most = found.min_rate, found.selection_rate[1]
-        if least is not None and least > most:
-            raise bad_argument(
-                "min_rate", f"is {least:g} with `selection_rate` of at most {most:g}", f"at most {most:g} then"
-            )
         return found
 
     @property
@@ -74,6 +69,13 @@ class Requirements:
     def about_all(self) -> bool:
         """Whether anything is asked of the rate of all rows."""
         return self.selection_rate != (0.0, 1.0)
+
+    def check_rows(self, known: float) -> None:
+        """Refuse rates that no labels have at once, `known` being the part of all rows that groups' rates are about."""
+        least, most = self.min_rate, self.selection_rate[1]
+        if least is not None and least * known > most + _ROUNDING:
+            found = f"is {least:g} with `selection_rate` of at most {most:g}"
+            raise bad_argument("min_rate", found, f"at most {most / known:.4g} then")
 
     def tightened(self, share: float) -> Requirements:
         """Tighter requirements: a share of the bound, and of what the ratio may be short of one."""
@@ -116,12 +118,16 @@ class Layout:
         How many rows of equal weight say as much of a rate as those of each cell do.
     n_classes : int
         How many classes there are; of two, only the second has unknowns.
+    alone : tuple of (1,) arrays
+        The numbers of cells that are the only ones of their condition: nobody is compared with them, but their rate may
+        have a limit of its own.
     """
 
     blocks: tuple[Ints, ...]
     share: Floats
     rows: Floats
     n_classes: int
+    alone: tuple[Ints, ...] = ()
 
     @property
     def grain(self) -> Floats:
@@ -147,7 +153,7 @@ def allowances(layout: Layout, rates: Floats, slack: float) -> Floats:
     """
     errors = np.zeros_like(rates)
     if slack > 0.0:
-        for cells in layout.blocks:
+        for cells in (*layout.blocks, *layout.alone):
             common = np.clip(layout.share[cells] @ rates[cells] / layout.share[cells].sum(), 0.0, 1.0)
             errors[cells] = np.sqrt(common * (1.0 - common) / layout.rows[cells][:, None])
     return slack * errors
@@ -192,8 +198,10 @@ def misses(asked: Requirements, layout: Layout, rates: Floats) -> list[Miss]:
         if asked.min_ratio is not None:
             short = asked.min_ratio * float(highest[last]) - float(lowest[last])
             found += [Miss(int(tops[last]), last, -1.0, short), Miss(int(bottoms[last]), last, 1.0, short)]
-        if asked.min_rate is not None:
-            found.append(Miss(int(bottoms[last]), last, 1.0, asked.min_rate - float(lowest[last])))
+    if asked.min_rate is not None:
+        for cells in (*layout.blocks, *layout.alone):
+            reached = rates[cells, last] + allowed[cells, last]
+            found.append(Miss(int(cells[reached.argmin()]), last, 1.0, asked.min_rate - float(reached.min())))
     return [miss for miss in found if miss.amount > _ROUNDING]
 
 
@@ -230,7 +238,7 @@ def limits(asked: Requirements, layout: Layout, allowed: Floats, shift: Floats) 
                 build.add(c, last, 1.0, allowed[c, -1], {largest: -1.0}, asked.min_ratio)
                 build.add(c, last, -1.0, allowed[c, -1], {largest: asked.min_ratio}, 1.0)
     if asked.min_rate is not None:
-        for cells in layout.blocks:
+        for cells in (*layout.blocks, *layout.alone):
             for c in cells:
                 build.add(c, last, -1.0, allowed[c, -1] - asked.min_rate, {}, 1.0)
     low, high = asked.selection_rate

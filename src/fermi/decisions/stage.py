@@ -7,58 +7,30 @@ the stage is solved again from where it was. A few rounds settle; the best of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from fermi._typing import Floats, Ints
-from fermi.decisions.figures import Figures, effective_rows, measure, rates_of
+from fermi.decisions.corrections import Corrections
+from fermi.decisions.figures import Figures, measure, rates_of
+from fermi.decisions.judged import JudgedRows, layout_of
+from fermi.decisions.lacking import lacking
 from fermi.decisions.newton import AGAIN, PATH, Limits, solve
-from fermi.decisions.polish import charge, polish
+from fermi.decisions.polish import charge, largest, polish, total
 from fermi.decisions.program import Program
-from fermi.decisions.requirements import Layout, Miss, Requirements, allowances, limits, misses
+from fermi.decisions.requirements import Miss, Requirements, allowances, limits, misses
 from fermi.decisions.rule import Rule, class_scores
 from fermi.formulas.ermi import nonzero
-from fermi.inputs.cells import Cells
 
 _ROUNDS = 16
-_STALE = 4  # rounds without anything better
-_SETTLED = 2e-3  # of a rate
-_MEMORY = 3
+_STALE, _PATIENT = 4, 6  # rounds without anything better, where corrections are sought and where limits are tightened
 _AT_PRICE = 0.9  # of its cap: a multiplier that would be larger if it might
 _DEARER = 4.0
 _KEPT, _WORTH = 0.05, 5.0  # of error: what keeping a bound is worth, and each unit that it is missed by
 _BEYOND = 1e3
 _SMALL = 1e-7  # a multiplier this small, in the units of the scores, is none
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedRows:
-    """Rows to choose labels on: what models that have not seen them say of them, and what is true.
-
-    Attributes
-    ----------
-    F : (n, m) array
-        The model's probabilities.
-    q : tuple of (n, Z·k) arrays
-        The group model's probabilities of the cells, per attribute.
-    target : (n,) int64
-        The true classes.
-    cells : tuple of Cells
-        The true cells, per attribute, and the rows' weights.
-    weight : (n,) array
-        The weights.
-    labels : (n,) int64
-        The model's own labels.
-    """
-
-    F: Floats
-    q: tuple[Floats, ...]
-    target: Ints
-    cells: tuple[Cells, ...]
-    weight: Floats
-    labels: Ints
 
 
 class Choice(NamedTuple):
@@ -99,7 +71,7 @@ class Stage:
         self.unit = 1.0 if costs is None else float(np.ptp(costs)) or 1.0
         scores = np.ascontiguousarray(class_scores(rows.F, costs) / self.unit)
         self.program = Program(scores, g, weight)
-        self.layout = _layout(rows, m)
+        self.layout = layout_of(rows, m)
         self.loss_table = 1.0 - np.eye(m) if costs is None else costs
 
     @property
@@ -119,7 +91,7 @@ class Stage:
             return best
         shift = np.zeros((self.layout.size + 1, self.layout.columns)) if warm is None else warm.shift
         mu = None if warm is None else warm.mu
-        corrections = _Corrections()
+        corrections = Corrections()
         price = 1.0 if warm is None else warm.price
         stale, seen, path = 0, best.labels, PATH if warm is None else AGAIN
         tighter = np.zeros((self.layout.size + 1, self.n_classes))
@@ -139,15 +111,44 @@ class Stage:
             if settled and bool((mu > _AT_PRICE * lower.cap).any()):
                 price *= _DEARER  # a tighter bound would not move a rate whose limit is at its price
             elif settled:  # what rounding to whole rows leaves beyond the limits is asked for in advance
-                for miss in self.misses(asked, seen):
-                    # The rate of all rows has one limit below and one above, those of cells have theirs in common.
-                    sign = -0.5 * miss.sign if miss.cell == self.layout.size else 0.5
-                    tighter[miss.cell, miss.label] += sign * miss.amount
+                self._tighten(tighter, self.misses(asked, seen))
             shift = corrections.next(shift, error)
-        if best.excess > 0.0 and best.warm is not None:
-            polished = self._polished(best)
-            best = polished if _better(polished, best, self.unit) else best
-        return self._or_constant(best)
+        polished = self._polished(best)
+        if polished.excess > 0.0:
+            insisted = self._polished(self._insisted(best))
+            polished = insisted if _better(insisted, polished, self.unit) else polished
+        return self._or_constant(polished)
+
+    def _insisted(self, best: Choice) -> Choice:
+        """A choice that is nearer to what is asked, by asking for more wherever it is missed.
+
+        In small cells the true rates of one set of labels say little of those of the next, so that no correction
+        reproduces itself. What is missed then goes into the limits, and the correction stays as it was.
+        """
+        if best.warm is None:
+            return best
+        asked, (mu, shift, price), seen, stale = best.asked, best.warm, best.labels, 0
+        tighter = np.zeros((self.layout.size + 1, self.n_classes))
+        for _ in range(_ROUNDS):
+            if best.excess == 0.0 or stale >= _PATIENT:
+                break
+            self._tighten(tighter, self.misses(asked, seen))
+            lower = self._limits(asked, seen, shift, tighter).at_price(price)
+            if not lower.admit(mu):
+                break
+            found = solve(self.program, lower, AGAIN, mu)
+            mu = found.mu
+            choice = self._choice(asked, found.psi, Warm(mu, shift, price))
+            better, seen = _better(choice, best, self.unit), choice.labels
+            best, stale = choice if better else best, 0 if better else stale + 1
+        return best
+
+    def _tighten(self, tighter: Floats, missed: list[Miss]) -> None:
+        """Ask for half of what is missed in advance: the other half is that of the cell at the other end."""
+        for miss in missed:
+            # The rate of all rows has one limit below and one above, those of cells have theirs in common.
+            sign = -0.5 * miss.sign if miss.cell == self.layout.size else 0.5
+            tighter[miss.cell, miss.label] += sign * miss.amount
 
     def _limits(self, asked: Requirements, labels: Ints, shift: Floats, tighter: Floats) -> Limits:
         """The limits, with the sampling error of rates such as those of some labels."""
@@ -193,6 +194,15 @@ class Stage:
         """The rates by which labels miss requirements."""
         return misses(asked, self.layout, self._rates(labels))
 
+    def lacking(self, asked: Requirements, labels: Ints) -> list[str]:
+        """The requirements that labels miss, each with the nearest that they keep."""
+        return lacking(asked, self.layout, self._rates(labels))
+
+    def one_label_keeps(self, asked: Requirements) -> bool:
+        """Whether one label for all rows would keep all that is asked."""
+        constants = (np.full(len(self.rows.target), j) for j in range(self.n_classes))
+        return any(not self.misses(asked, labels) for labels in constants)
+
     def _or_constant(self, choice: Choice) -> Choice:
         """A choice, or one label for all rows where that is both nearer to what is asked and as right."""
         for j in range(self.n_classes):
@@ -206,13 +216,17 @@ class Stage:
 
     def _polished(self, choice: Choice) -> Choice:
         """A choice with single rows moved, where that brings it nearer to what is asked."""
-        asked = choice.asked
+        asked, warm = choice.asked, choice.warm
 
         def misses_of(psi: Floats) -> list[Miss]:
             return self.misses(asked, self.program.labels(psi))
 
-        psi = polish(choice.psi, misses_of, self._changed)
-        return self._choice(asked, psi, choice.warm)
+        for lack in (largest, total):
+            if choice.excess == 0.0 or warm is None:
+                break
+            other = self._choice(asked, polish(choice.psi, misses_of, self._changed, lack), warm)
+            choice = other if _better(other, choice, self.unit) else choice
+        return choice
 
     def _changed(self, psi: Floats, miss: Miss) -> Floats:
         """Ψ that turns the labels of the rows that a rate misses."""
@@ -236,26 +250,6 @@ class Stage:
         return np.arange(len(self.rows.target))
 
 
-class _Corrections:
-    """Finds the correction that reproduces itself, by Anderson's method: a mixture of the last ones that errs least."""
-
-    def __init__(self) -> None:
-        self.tried: list[tuple[Floats, Floats]] = []
-
-    def next(self, shift: Floats, error: Floats) -> Floats:
-        """The next correction to try after one that was off by `error`."""
-        self.tried = [*self.tried[-_MEMORY:], (shift, error)]
-        if len(self.tried) == 1:
-            return shift + error
-        shifts, errors = (np.stack([entry[part].ravel() for entry in self.tried]) for part in (0, 1))
-        steps = np.diff(errors, axis=0).T
-        # Rounding to whole rows is noise in the errors, which must not be amplified.
-        ridge = steps.T @ steps + (0.1 * _SETTLED) ** 2 * np.eye(steps.shape[1])
-        mix = np.linalg.solve(ridge, steps.T @ errors[-1])
-        mixed: Floats = shifts[-1] + errors[-1] - (np.diff(shifts, axis=0).T + steps) @ mix
-        return mixed.reshape(shift.shape)
-
-
 def badness(excess: float, error: float, noise: float) -> float:
     """How bad a choice is: its error, and what it lacks, which counts for more than any error beyond noise.
 
@@ -270,20 +264,3 @@ def _better(one: Choice, other: Choice, unit: float) -> bool:
     """Whether one choice is less bad than another, with errors in units of the scores."""
     marks = (badness(c.excess, c.figures.error / unit, c.figures.standard_error) for c in (one, other))
     return next(marks) < next(marks)
-
-
-def _layout(rows: JudgedRows, n_classes: int) -> Layout:
-    """Where the cells are; those without rows are left out."""
-    blocks: list[Ints] = []
-    shares, counts = [np.zeros(0)], [np.zeros(0)]
-    first = 0
-    for cells in rows.cells:
-        nothing = np.zeros(len(rows.target), dtype=np.int64)
-        table, squares = cells.hard(nothing, 1), cells.hard_squares(nothing, 1)
-        shares.append(table.ravel() / rows.weight.sum())
-        counts.append(effective_rows(table, squares).ravel())
-        places = first + np.arange(cells.size).reshape(cells.shape)
-        seen = table[:, :, 0] > 0.0
-        blocks += [line[there] for line, there in zip(places, seen, strict=True) if there.sum() > 1]
-        first += cells.size
-    return Layout(tuple(blocks), np.concatenate(shares), np.concatenate(counts), n_classes)

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fermi._typing import Ints
 from fermi.decisions.figures import Figures, measure
-from fermi.decisions.stage import Choice
+from fermi.decisions.stage import Choice, badness
 from fermi.errors import bad_argument
 from fermi.fitting.contract import FitT, Trainer
 from fermi.fitting.label_stage import AdjustedLabels, choose_labels, fit_group_models
@@ -99,8 +99,13 @@ def _by_lam(path: Path[FitT], bound: float, labels: Choice | None, progress: Pro
 def _keeps_lam(by_lam: Decision, path: Path[FitT], bound: float, labels: Choice) -> bool:
     """Whether the plain model at the λ found is to be preferred to labels: it is one model, where those take two."""
     assert by_lam.held_out is not None
-    if not by_lam.reached or labels.excess > 0.0:
-        return by_lam.held_out.violation - bound <= labels.excess
+    kept = labels.excess == 0.0
+    if by_lam.reached != kept:
+        return by_lam.reached
+    if not kept:
+        f, g = by_lam.held_out, labels.figures
+        beyond = f.violation - bound
+        return badness(beyond, f.error, f.standard_error) <= badness(labels.excess, g.error, g.standard_error)
     return not errs_more(path.rows, path.labels_at(by_lam.lam), labels.labels)
 
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from fermi._typing import Floats, Ints
 from fermi.decisions.group_models import CellModel, default_group_model, group_features, kinds_of_cell
+from fermi.decisions.judged import JudgedRows
 from fermi.decisions.requirements import Requirements
 from fermi.decisions.rule import Rule
-from fermi.decisions.stage import Choice, JudgedRows, Stage
+from fermi.decisions.stage import Choice, Stage
 from fermi.fitting.problem import Problem
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fermi.errors import ConstantPredictionWarning, SmallGroupWarning, listed
-from fermi.labels.training import Chosen, TrainedLabels
+from fermi.labels.choosing import Chosen
+from fermi.labels.training import TrainedLabels
 
 _FEW = 30  # rows of a group, below which its rate says next to nothing
 
@@ -26,7 +27,7 @@ def caution(trained: TrainedLabels, chosen: Chosen, *, level: int) -> None:
             stacklevel=level,
         )
     if not chosen.reached:
-        warnings.warn(chosen.shortfall(), ConvergenceWarning, stacklevel=level)
+        warnings.warn(chosen.shortfall, ConvergenceWarning, stacklevel=level)
     if len(np.unique(choice.labels)) == 1 and len(np.unique(trained.stage.own_labels)) > 1:
         label = trained.classes.tolist()[choice.labels[0]]
         kept = "keeps what was asked, and predicts" if chosen.reached else "predicts"

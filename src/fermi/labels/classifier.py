@@ -15,8 +15,9 @@ from fermi.decisions.group_models import group_features
 from fermi.fitting.progress import Progress
 from fermi.inputs.features import unchanged_on_error
 from fermi.labels.cautions import caution
+from fermi.labels.choosing import Chosen, choose
 from fermi.labels.options import LabelSettings
-from fermi.labels.training import Chosen, choose, train
+from fermi.labels.training import train
 from fermi.labels.wrapped import probabilities
 
 if TYPE_CHECKING:

@@ -46,6 +46,9 @@ class LabelSettings:
             raise bad_argument(
                 "max_violation", "is None, and nothing else is asked of the labels", "a number, say 0.02"
             )
+        if asked.slack > 0.0 and not asked.about_groups:
+            found = f"is {asked.slack:g} without `max_violation`, `min_ratio` or `min_rate`"
+            raise bad_argument("slack", found, "0, or one of them")
         confidence = model.confidence
         if confidence is not None:
             expected = "a number above 0.5 and below 1, say 0.95, or None"

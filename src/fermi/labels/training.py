@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from fermi._typing import Floats, Ints
-from fermi.decisions.certificate import gap_limit, ratio_shortfall
 from fermi.decisions.group_models import CellModel, default_group_model, group_features, held_out_cells, kinds_of_cell
+from fermi.decisions.judged import JudgedRows
 from fermi.decisions.requirements import Requirements
-from fermi.decisions.stage import Choice, JudgedRows, Stage, Warm
+from fermi.decisions.stage import Stage
 from fermi.errors import bad_argument
 from fermi.fitting.problem import Problem, Source, read_problem, take_rows
 from fermi.fitting.progress import Progress
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _BOUNDS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5)
 _CERTIFIED = 3  # one row in so many is kept for the certificate
-_TIGHTER = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the bound: what the certificate tries, in order
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,41 +100,6 @@ class TrainedLabels:
         return pd.DataFrame(rows)
 
 
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """The labels chosen, and whether they keep what was asked."""
-
-    choice: Choice
-    reached: bool
-    upper_limit: float | None = None
-    confidence: float | None = None
-    certified: bool = True
-
-    def shortfall(self) -> str:
-        """What was reached instead, in one sentence."""
-        f, asked = self.choice.figures, self.choice.asked
-        figures = (
-            f"the best reached on held-out rows is a gap of {f.violation:.4f} (standard error {f.standard_error:.4f})"
-        )
-        if not self.certified:
-            return (
-                f"The rows kept for the certificate cannot support the bound with confidence {self.confidence:g}: the "
-                f"smallest upper limit of the gap is {self.upper_limit:.4f}. More rows, a looser bound or a lower "
-                "confidence would."
-            )
-        wanted = []
-        if asked.max_violation is not None:
-            wanted.append(f"max_violation={asked.max_violation:g}")
-        if asked.min_ratio is not None:
-            wanted.append(f"min_ratio={asked.min_ratio:g} (ratio {f.ratio:.3f})")
-        if asked.about_all:
-            wanted.append(f"selection_rate={asked.selection_rate} (rate {f.rate:.3f})")
-        if asked.min_rate is not None:
-            wanted.append(f"min_rate={asked.min_rate:g}")
-        missed = f"a requirement is missed by {self.choice.excess:.4f}"
-        return f"No labels kept {' and '.join(wanted)}; {figures}, and {missed}."
-
-
 def train(
     settings: LabelSettings, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, progress: Progress
 ) -> TrainedLabels:
@@ -191,6 +155,8 @@ def _read(
     )
     if not problem.is_judgeable():
         raise bad_argument("sensitive_features", "is unknown wherever the notion looks", "some known groups there")
+    total = float(problem.weight.sum())
+    settings.asked.check_rows(max(float(cells.totals().sum()) for cells in problem.cells()) / total)
     return (
         problem,
         classes,
@@ -252,43 +218,3 @@ def _pairs(cv: Any, problem: Problem, rng: np.random.Generator) -> list[tuple[In
                 "cv", "leaves folds with one class to train on", "fewer folds, or more rows of each class"
             )
     return found
-
-
-def choose(trained: TrainedLabels, asked: Requirements, confidence: float | None, near: Warm | None = None) -> Chosen:
-    """Choose labels for some requirements; with `confidence`, the loosest that the certificate's rows support.
-
-    Bounds are tried from the tightest on, and the first that fails ends it, so that trying many costs no confidence.
-    """
-    if confidence is None or trained.certificate is None:
-        choice = trained.stage.choose(asked, near)
-        return Chosen(choice, choice.excess == 0.0)
-    best: Chosen | None = None
-    warm: Warm | None = None
-    for share in _TIGHTER:
-        choice = trained.stage.choose(asked.tightened(share), warm)
-        warm = choice.warm or warm
-        limit, holds = _certified(trained, choice, asked, confidence)
-        # What is not about differences has no certificate: it is kept on the held-out rows, as everywhere.
-        missed = trained.stage.misses(replace(asked, max_violation=None, min_ratio=None), choice.labels)
-        excess = max((miss.amount for miss in missed), default=0.0)
-        found = Chosen(choice._replace(asked=asked, excess=excess), holds and not missed, limit, confidence, holds)
-        if best is None or (holds and best.certified):
-            best = found
-        if not holds:
-            break
-    assert best is not None
-    return best
-
-
-def _certified(trained: TrainedLabels, choice: Choice, asked: Requirements, confidence: float) -> tuple[float, bool]:
-    """The upper limit of the gap on the rows kept apart, and whether all that was asked holds with confidence."""
-    rows, m = trained.certificate, len(trained.classes)
-    assert rows is not None
-    unchanged = choice.rule.changes_nothing
-    labels = rows.labels if unchanged else choice.rule.labels(rows.F, np.concatenate(rows.q, axis=1))
-    occurs = [cells.totals() > 0.0 for cells in trained.problem.cells()]
-    limit = gap_limit(labels, rows.cells, m, confidence, occurs)
-    holds = asked.max_violation is None or limit <= asked.max_violation
-    if asked.min_ratio is not None:
-        holds = holds and ratio_shortfall(labels, rows.cells, m, confidence, asked.min_ratio, occurs) <= 0.0
-    return limit, holds

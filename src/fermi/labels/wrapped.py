@@ -140,7 +140,9 @@ def seems_trained_on(
     """Whether a fitted classifier knows the labels of rows about as well as a copy that was trained on them.
 
     A copy is trained on half of the rows. Where it knows those clearly better than the other half, it learns rows by
-    heart; a classifier whose loss is then nearer to that of the first half has most likely seen these rows.
+    heart; a classifier that is then nearer to what the copy knows of the first half has most likely seen these rows.
+    What is known of a row is the probability of its true class. Its logarithm would say that any classifier trained on
+    more rows has seen these, since a copy of few rows is dearly wrong wherever it is sure.
     """
     half = rng.permutation(len(rows.y))[: len(rows.y) // 2]
     rest = np.setdiff1d(np.arange(len(rows.y)), half)
@@ -152,13 +154,14 @@ def seems_trained_on(
     except Exception:  # a classifier that cannot be trained again cannot be compared
         return False
     seen, unseen = (
-        _log_losses(probabilities(copy, take_rows(rows.X, part), classes), target[part]) for part in (half, rest)
+        _of_truth(probabilities(copy, take_rows(rows.X, part), classes), target[part]) for part in (half, rest)
     )
     noise = math.sqrt(seen.var() / len(seen) + unseen.var() / len(unseen))
-    learns_by_heart = unseen.mean() - seen.mean() > 3.0 * noise
-    return bool(learns_by_heart and _log_losses(F, target).mean() < 0.5 * (seen.mean() + unseen.mean()))
+    learns_by_heart = seen.mean() - unseen.mean() > 3.0 * noise
+    return bool(learns_by_heart and _of_truth(F, target).mean() > 0.5 * (seen.mean() + unseen.mean()))
 
 
-def _log_losses(F: Floats, target: Ints) -> Floats:
-    losses: Floats = -np.log(np.clip(F[np.arange(len(target)), target], 1e-6, 1.0))
-    return losses
+def _of_truth(F: Floats, target: Ints) -> Floats:
+    """The probability of each row's true class."""
+    known: Floats = F[np.arange(len(target)), target]
+    return known

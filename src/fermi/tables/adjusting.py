@@ -13,6 +13,7 @@ from fermi._typing import Floats
 from fermi.auditing import audited_groups, audits_by_column
 from fermi.decisions.figures import Figures, measure
 from fermi.decisions.group_models import default_group_model
+from fermi.errors import listed
 from fermi.inputs.features import known_target
 from fermi.inputs.folds import folds
 from fermi.labels import FairLabels
@@ -25,6 +26,8 @@ from fermi.tables.training import gathered
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
+
+_CLEARLY = 3.0  # standard errors
 
 
 class GivenProbabilities:
@@ -95,6 +98,8 @@ def adjust(rows: GivenRows, task: Task, asked: Asked) -> Adjusted:
     with gathered([]):
         held_out = _held_out_labels(rows, X, task, asked, model)
     own = model.estimator_.predict(X)
+    if (worse := _worse_than_one_label(own, rows)) is not None:
+        notes.append(worse)
     figures = [_measured(model, labels) for labels in (own, held_out)]
     groups = audited_groups(rows.sensitive, task.attributes)
     audits = [
@@ -149,6 +154,19 @@ def _held_out_labels(rows: GivenRows, X: Floats, task: Task, asked: Asked, model
         part.fit(X[inside], rows.y[inside], sensitive_features=rows.sensitive.iloc[inside].reset_index(drop=True))
         labels[outside] = part.predict(X[outside])
     return labels
+
+
+def _worse_than_one_label(own: NDArray[Any], rows: GivenRows) -> str | None:
+    """Say that probabilities tell less than nothing, as they do where columns stand in another order than classes."""
+    error = float(np.mean(own != rows.y))
+    one = 1.0 - max(float(np.mean(rows.y == label)) for label in rows.classes)
+    if error - one <= _CLEARLY * np.sqrt(error * (1.0 - error) / len(own)):
+        return None
+    order = listed(rows.classes)
+    return (
+        f"The most probable class is wrong in {error:.1%} of the rows, where one label for all would be in {one:.1%}: "
+        f"are the probabilities those of the classes in their order, {order}, and one column alone that of the last?"
+    )
 
 
 def _measured(model: FairLabels, labels: NDArray[Any]) -> Figures:

@@ -49,14 +49,15 @@ class Asked:
         if self.confidence is not None:
             expected = "a number above 0.5 and below 1, say 0.95"
             number("confidence", self.confidence, expected, low=0.5, high=1.0 - 1e-9, open_low=True)
-        if self.min_rate is not None and self.max_rate is not None and self.min_rate > self.max_rate:
-            raise bad_argument(
-                "min_rate", f"is {self.min_rate:g} with `max_rate` {self.max_rate:g}", f"at most {self.max_rate:g} then"
-            )
-        for name in ("slack", "confidence"):
-            if getattr(self, name) is not None and self.max_violation is None and self.min_ratio is None:
-                found = f"is {getattr(self, name):g} without `max_violation` or `min_ratio`"
-                raise bad_argument(name, found, "a bound that it is about")
+        self._refuse_idle("confidence", "`max_violation` or `min_ratio`", self.max_violation, self.min_ratio)
+        others = "`max_violation`, `min_ratio` or `min_rate`"
+        self._refuse_idle("slack", others, self.max_violation, self.min_ratio, self.min_rate)
+
+    def _refuse_idle(self, name: str, others: str, *bounds: float | None) -> None:
+        """Refuse what would change nothing, for want of all the bounds that it is about."""
+        value = getattr(self, name)
+        if value is not None and all(bound is None for bound in bounds):
+            raise bad_argument(name, f"is {value:g} without {others}", "a bound that it is about")
 
     @property
     def anything(self) -> bool:

@@ -82,7 +82,7 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
 
 def check_writable_format(path: str | Path) -> None:
     """Refuse a suffix that cannot be written before any work is done."""
-    _format(Path(path))
+    _format(Path(path), "output")
 
 
 class _Format:
@@ -152,9 +152,9 @@ _FORMATS: dict[str, _Format] = {
 }
 
 
-def _format(path: Path) -> _Format:
+def _format(path: Path, argument: str = "path") -> _Format:
     name = path.name.lower()
     for suffix, found in _FORMATS.items():
         if name.endswith(suffix):
             return found
-    raise bad_argument("path", f"is {path.name!r}", f"a name that ends in one of {', '.join(_FORMATS)}")
+    raise bad_argument(argument, f"is {path.name!r}", f"a name that ends in one of {', '.join(_FORMATS)}")

@@ -107,7 +107,8 @@ class Remembering:
 
     def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
         assert self.seen.isdisjoint(X[:, 0].tolist())
-        return (X[:, 0] % 3 == 0).astype(np.int64)
+        labels: NDArray[np.int64] = (X[:, 0] % 3 == 0).astype(np.int64)
+        return labels
 
 
 def test_a_search_judges_every_row_once_by_a_model_that_has_not_seen_it_and_all_together() -> None:

@@ -99,6 +99,7 @@ def test_the_regularizer_of_torch_has_the_same_value_and_gradients(notion: Any) 
     assert loss.item() == pytest.approx(LAM * value.ermi, abs=1e-6)
     slope = exact - fair._loss_gradient(fair.predictions(sample.logits))
     assert x.grad.numpy() == pytest.approx(slope, abs=1e-7)
+    assert reg.W.grad is not None
     assert reg.W.grad.numpy() == pytest.approx(np.zeros_like(W), abs=1e-6)  # W is at its optimum
     again = FermiRegularizer(CLASSES, GROUPS, notion=notion, lam=LAM).double()
     with pytest.raises(fermi.FermiError, match=r"`notion` has weights, but no rows were counted; expected from_labels"):

@@ -113,7 +113,8 @@ class Problem:
 
     def objective(self, lam: float) -> FairObjective:
         """The objective over these rows, loss + λ Σ ERMI."""
-        terms = tuple(Term.of(cells, self.factors(cells.totals())) for cells in self.cells())
+        weighs = self.condition_weights is not None
+        terms = tuple(Term.of(cells, self.factors(cells.totals()) if weighs else None) for cells in self.cells())
         return FairObjective(self.target, self.loss_weight, terms, lam)
 
     def factors(self, joint: Floats) -> Floats | None:

@@ -124,7 +124,7 @@ def test_unseen_categories_are_counted(tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.slow
 def test_tradeoff_writes_a_curve_and_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = saved(people(3000), tmp_path / "people.csv")
+    file = saved(people(1000), tmp_path / "people.csv")
     found = answer(capsys, "tradeoff", file, *TASK, "--max-violation", 0.25, "--output", tmp_path / "t")
     curve = pd.read_csv(tmp_path / "t" / "curve.csv")
     assert {"train", "validation", "test"} == set(curve["split"])
@@ -132,6 +132,7 @@ def test_tradeoff_writes_a_curve_and_a_page(tmp_path: Path, capsys: pytest.Captu
     assert found["chosen"] in curve["lam"].tolist()
     rows = curve[(curve["lam"] == found["chosen"]) & (curve["split"] == "validation")]
     assert rows["violation"].item() <= 0.25
+    assert rows["rows"].item() == curve.loc[curve["split"] == "train", "rows"].max()  # all training rows, out of fold
     point = next(p for p in found["points"] if p["lam"] == found["chosen"])
     assert point["validation"]["hard"]["parity_difference"]["value"] == pytest.approx(rows["violation"].item())
     assert (tmp_path / "t" / "report.html").stat().st_size < 2_000_000

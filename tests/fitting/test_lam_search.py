@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from fermi.fitting.lam_search import Choice, Violation, smallest, violation
+from fermi.fitting.lam_search import Choice, Path, Violation, held_out_parts, smallest, violation
 from fermi.fitting.problem import Attribute, Problem
 from fermi.inputs.folds import folds
 
@@ -91,3 +93,38 @@ def test_folds_hold_every_stratum() -> None:
     fold = folds(strata, 3, np.random.default_rng(0))
     assert [np.bincount(fold[strata == s]).tolist() for s in range(3)] == [[100] * 3, [10] * 3, [1] * 3]
     assert not np.array_equal(fold, folds(strata, 3, np.random.default_rng(1)))
+
+
+class Remembering:
+    """A trainer whose fits know the rows that trained them: X holds the numbers of rows."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.seen = {*problem.X[:, 0].tolist()}
+        self.history: list[dict[str, float]] = []
+
+    def fit(self, lam: float, rng: np.random.Generator, start: object = None) -> Remembering:
+        return self
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
+        assert self.seen.isdisjoint(X[:, 0].tolist())
+        labels: NDArray[np.int64] = (X[:, 0] % 3 == 0).astype(np.int64)
+        return labels
+
+
+def test_a_search_judges_every_row_once_by_a_model_that_has_not_seen_it_and_all_together() -> None:
+    n, rng = 900, np.random.default_rng(0)
+    sex = rng.integers(-1, 2, n)
+    problem = Problem(
+        np.arange(n, dtype=float)[:, None], rng.integers(0, 2, n), np.ones(n), rng.integers(0, 2, n), np.ones(2),
+        ("no", "yes"), (Attribute(("F", "M"), sex),),
+    )  # fmt: skip
+    parts = held_out_parts(problem, None, np.random.default_rng(1))
+    judged = np.concatenate([rows.X[:, 0] for _, rows in parts])
+    assert len(parts) > 1
+    assert sorted(judged) == list(range(n))
+    trainer: Any = Remembering
+    path: Path[Any] = Path(parts, trainer, rng)
+    found = violation(path.rows, path.labels_at(1.0))
+    whole = violation(problem, (np.arange(n) % 3 == 0).astype(np.int64))  # the same labels, row by row
+    assert found == pytest.approx(whole)
+    assert all(found.gap != violation(rows, (rows.X[:, 0] % 3 == 0).astype(np.int64)).gap for _, rows in parts)

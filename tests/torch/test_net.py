@@ -21,7 +21,9 @@ from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 import fermi
+from fermi.fitting.problem import Source, read_problem
 from fermi.torch import FermiNet, models
+from fermi.torch._trainer import _Alone
 from fermi.torch.feed import Feed
 from tests.torch.samples import table
 
@@ -259,3 +261,20 @@ def test_in_a_pipeline_without_groups_it_warns() -> None:
 def test_bad_options(options: dict[str, Any], words: str) -> None:
     with pytest.raises(fermi.FermiError, match=words):
         fitted(**options)
+
+
+@short
+@pytest.mark.parametrize("weights", ["balanced", {"three": 30.0}])
+def test_conditions_count_by_their_weights(weights: Any) -> None:
+    X, y, s = table(300)
+    notion, s = fermi.EqualizedOdds(weights), np.where(X[:, 4] > 1.0, None, s)
+    classes, target = np.unique(y, return_inverse=True)
+    problem = read_problem(Source(X, y, s, None), X, y, target, classes.tolist(), None, notion, "intersection")
+    logits = np.random.default_rng(0).standard_normal((300, 3))
+    fair = problem.objective(5.0)
+    regularizer = _Alone.of(problem, problem.attributes[0], 5.0, None)
+    regularizer.W.data.copy_(torch.tensor(fair.optimal_duals(logits)[0]))
+    rows = (torch.tensor(column) for column in (logits, problem.attributes[0].codes, problem.conditions))
+    assert regularizer(*rows).item() == pytest.approx(5.0 * fair.evaluate(logits).ermi, rel=1e-5)
+    one, other = (fitted(fairness=chosen, lam=5.0, max_epochs=1) for chosen in (notion, "equalized_odds"))
+    assert not np.array_equal(one.predict_proba(X), other.predict_proba(X))

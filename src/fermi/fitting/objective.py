@@ -29,7 +29,7 @@ class Term:
         The cell of each row; a row without one trains the loss alone. The weight there is the row's share of the weight
         of all rows that count, 0 for a row that does not, so that Ψ = Σ share_i ψ_i.
     p_z : (Z,) float64
-        Weight of each condition.
+        What each condition counts: its share of the weight, unless the notion has weights of its own.
     prior : (Z, k) float64
         p(s|z). Fixed: it does not depend on the predictions, so a batch's gradient stays unbiased.
     """
@@ -39,13 +39,18 @@ class Term:
     prior: Floats
 
     @classmethod
-    def of(cls, cells: Cells) -> Term:
-        """The term of all rows that count, with the prior of their groups."""
+    def of(cls, cells: Cells, factors: Floats | None = None) -> Term:
+        """The term of all rows that count, with the prior of their groups; `factors` weigh the rows by condition.
+
+        A factor of all rows of a condition changes p(z) and nothing within the condition.
+        """
         counted = cells.counted
         total = float(cells.weight[counted].sum())
         if total == 0.0:
             raise bad_argument("sensitive_features", "is unknown wherever the notion looks", "some known groups there")
         rows = cells.weighed(np.where(counted, cells.weight / total, 0.0))
+        if factors is not None:
+            rows = rows.weighed_by_condition(factors)
         joint = rows.totals()
         p_z = joint.sum(axis=1)
         return cls(rows, p_z, joint / formula.nonzero(p_z)[:, None])

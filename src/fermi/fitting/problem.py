@@ -16,7 +16,7 @@ from fermi.inputs.cells import Cells
 from fermi.inputs.columns import Column, check_rows, read_columns, row_index
 from fermi.inputs.groups import ARGUMENT, ordered_codes
 from fermi.inputs.predictions import read_weight
-from fermi.notions import Notion
+from fermi.notions import ConditionWeights, Notion
 
 
 class Attribute(NamedTuple):
@@ -66,6 +66,8 @@ class Problem:
         The groups, one entry per ERMI term.
     columns : tuple of str or None
         The names of the sensitive columns.
+    condition_weights : ConditionWeights or None
+        What the conditions count in the fairness term, if not their share of the rows.
     """
 
     X: Any
@@ -76,6 +78,7 @@ class Problem:
     condition_names: tuple[Any, ...]
     attributes: tuple[Attribute, ...]
     columns: tuple[str | None, ...] = ()
+    condition_weights: ConditionWeights | None = None
 
     @property
     def n_conditions(self) -> int:
@@ -110,7 +113,15 @@ class Problem:
 
     def objective(self, lam: float) -> FairObjective:
         """The objective over these rows, loss + λ Σ ERMI."""
-        return FairObjective(self.target, self.loss_weight, tuple(Term.of(cells) for cells in self.cells()), lam)
+        weighs = self.condition_weights is not None
+        terms = tuple(Term.of(cells, self.factors(cells.totals()) if weighs else None) for cells in self.cells())
+        return FairObjective(self.target, self.loss_weight, terms, lam)
+
+    def factors(self, joint: Floats) -> Floats | None:
+        """The factor of each condition's rows in a term whose cells weigh `joint`, Z × k; None where all are 1."""
+        if self.condition_weights is None:
+            return None
+        return self.condition_weights.factors(joint.sum(axis=1), self.condition_names)
 
     def cells(self) -> tuple[Cells, ...]:
         """The cells of the rows, for each attribute."""
@@ -198,6 +209,7 @@ def read_problem(
         tuple(conditions.values_of),
         Attribute.of(columns, attributes, known=known),
         tuple(columns),
+        notion.condition_weights(classes),
     )
 
 

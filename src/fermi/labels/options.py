@@ -57,9 +57,13 @@ class LabelSettings:
                 raise bad_argument(
                     "confidence", f"is {confidence:g} without `max_violation` or `min_ratio`", "one of them"
                 )
+        fairness = as_notion(model.fairness, "fairness")
+        if fairness.weights is not None:
+            expected = f"{fairness.name!r} without: the bound is one for all conditions"
+            raise bad_argument("fairness", "has weights, which are for training with λ", expected)
         return cls(
             estimator=model.estimator,
-            fairness=as_notion(model.fairness, "fairness"),
+            fairness=fairness,
             attributes=chosen("attributes", model.attributes, ("intersection", "each")),
             asked=asked,
             group_estimator=model.group_estimator,

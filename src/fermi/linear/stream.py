@@ -83,7 +83,11 @@ class Groups:
         total = self.used.sum()
         factor = min(rows / nonzero(total), _RAREST)
         share = np.where(index >= 0, problem.weight, 0.0) * (factor / len(codes))
-        return Term(Cells(index, cells.shape, share), self.used.sum(axis=1) / nonzero(total), self.prior)
+        counted, p_z = Cells(index, cells.shape, share), self.used.sum(axis=1) / nonzero(total)
+        factors = problem.factors(self.used)
+        if factors is not None:
+            counted, p_z = counted.weighed_by_condition(factors), p_z * factors
+        return Term(counted, p_z, self.prior)
 
 
 def kind_of(settings: Settings) -> str:

@@ -15,9 +15,10 @@ from fermi.inputs.columns import Column, read_column, read_labels, row_index
 from fermi.inputs.encode import encode, sort_key
 from fermi.inputs.groups import positions
 from fermi.notions._notion import Notion
+from fermi.notions._weights import read_weights, refuse_unknown
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConditionalParity(Notion):
     """The prediction is independent of the group within each value of a column of the user's, which is Z.
 
@@ -27,6 +28,9 @@ class ConditionalParity(Notion):
         Z of every row, any dtype; a missing entry leaves its row outside 𝒵.
     within : values of that column, optional
         𝒵, by default all of them.
+    weights : "balanced" or dict of value and weight, optional
+        What each value counts in training, as in `EqualizedOdds`. Balanced weights make a value of few rows count as
+        much as one of many, and so the chance in its rates.
 
     Examples
     --------
@@ -36,6 +40,7 @@ class ConditionalParity(Notion):
 
     values: Any = field(repr=False)
     within: Any = None
+    weights: Any = field(default=None, repr=False)
     _column: Column = field(init=False, repr=False)
     _codes: Codes = field(init=False, repr=False)
     name: ClassVar[str] = "conditional_parity"
@@ -53,6 +58,8 @@ class ConditionalParity(Notion):
                     "within", f"holds {listed(absent)}, which does not occur", f"among {listed(codes.values_of)}"
                 )
             codes = codes.recode(positions(codes.values_of, chosen), chosen)
+        object.__setattr__(self, "weights", read_weights(self.weights))
+        refuse_unknown(self.weights, codes.values_of)
         own = codes.dense()  # a copy: the caller's array may change later
         own.flags.writeable = False
         object.__setattr__(self, "_column", column)
@@ -105,6 +112,9 @@ class ConditionalParity(Notion):
         # All values stay, so that a condition means the same in every part.
         object.__setattr__(chosen, "_codes", replace(self._codes, raw=rows, n_unknown=int(np.count_nonzero(rows < 0))))
         return chosen
+
+    def _all_conditions(self, classes: Sequence[Any]) -> Sequence[Any]:
+        return self._codes.values_of
 
     def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
         return self._codes

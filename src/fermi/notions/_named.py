@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from fermi.errors import bad_argument, listed
@@ -12,6 +12,7 @@ from fermi.inputs.columns import read_labels
 from fermi.inputs.encode import sort_key
 from fermi.inputs.groups import positions
 from fermi.notions._notion import Notion
+from fermi.notions._weights import read_weights
 from fermi.records import Rate
 
 
@@ -35,9 +36,16 @@ class DemographicParity(Notion):
         return Codes.constant(len(target), "all")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EqualizedOdds(Notion):
     """The prediction is independent of the group given the true label: Z = Y, 𝒵 = every label.
+
+    Parameters
+    ----------
+    weights : "balanced" or dict of label and weight, optional
+        What each label z counts in training: the fairness term becomes Σ w_z p(z) D_R(z) / Σ w_z p(z), and p(z) is the
+        share of the rows. By default all w_z are 1, which is the paper's; "balanced" is 1 / p(z), so that all labels
+        count alike; in a dict, what is not named weighs 1. Measures do not change: they are about the notion.
 
     Examples
     --------
@@ -45,6 +53,7 @@ class EqualizedOdds(Notion):
     [0, 1, 0]
     """
 
+    weights: Any = field(default=None, repr=False, hash=False)
     name: ClassVar[str] = "equalized_odds"
     short: ClassVar[str] = "EO"
     meaning: ClassVar[str] = "among rows of the same true class, the prediction should not depend on the group"
@@ -52,11 +61,14 @@ class EqualizedOdds(Notion):
     rate: ClassVar[Rate] = "true_positive"
     conditions_are_labels: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", read_weights(self.weights))
+
     def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:
         return target
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EqualOpportunity(Notion):
     """The prediction is independent of the group given an advantaged true label: Z = Y, 𝒵 = `advantaged`.
 
@@ -65,6 +77,8 @@ class EqualOpportunity(Notion):
     advantaged : label or set of labels, optional
         By default the last label in sorted order, 1 of 0 and 1, among those in `y_true` and the declared `classes`.
         Name it, or declare the classes, where rows come in parts: a part may not show them all.
+    weights : "balanced" or dict of label and weight, optional
+        What each of several advantaged labels counts in training, as in `EqualizedOdds`.
 
     Examples
     --------
@@ -73,6 +87,7 @@ class EqualOpportunity(Notion):
     """
 
     advantaged: Any = None
+    weights: Any = field(default=None, repr=False, hash=False)
     name: ClassVar[str] = "equal_opportunity"
     short: ClassVar[str] = "EOpp"
     meaning: ClassVar[str] = "among rows of an advantaged true class, the prediction should not depend on the group"
@@ -83,6 +98,7 @@ class EqualOpportunity(Notion):
     def __post_init__(self) -> None:
         if self.advantaged is not None:
             object.__setattr__(self, "advantaged", frozenset(read_labels(self.advantaged, "advantaged")))
+        object.__setattr__(self, "weights", read_weights(self.weights))
 
     @property
     def needs_all_labels(self) -> bool:
@@ -117,7 +133,7 @@ class EqualOpportunity(Notion):
         EqualOpportunity
             A new notion.
         """
-        return EqualOpportunity(labels)
+        return EqualOpportunity(labels, self.weights)
 
     def labels_of(self, classes: Sequence[Any]) -> list[Any]:
         """The advantaged labels.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from fermi.inputs.codes import Codes
 from fermi.inputs.columns import Column, read_column
 from fermi.inputs.encode import encode, same_kind, sort_key
 from fermi.inputs.groups import positions
+from fermi.notions._weights import ConditionWeights, refuse_unknown
 from fermi.records import Rate
 
 
@@ -36,6 +38,8 @@ class Notion(ABC):
         Whether 𝒵 is all of the labels.
     takes_labels : bool
         Whether 𝒵 is some of the labels, which the caller may choose.
+    weights : "balanced", dict or None
+        What each condition counts in training, by default its share of the rows. What is measured never asks for it.
     """
 
     name: ClassVar[str]
@@ -46,6 +50,14 @@ class Notion(ABC):
     needs_target: ClassVar[bool] = True
     conditions_are_labels: ClassVar[bool] = False
     takes_labels: ClassVar[bool] = False
+    weights: Any = None
+
+    def __repr__(self) -> str:
+        shown = (
+            [field.name for field in dataclasses.fields(self) if field.repr] if dataclasses.is_dataclass(self) else []
+        )
+        shown += [] if self.weights is None else ["weights"]
+        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
     @property
     def words(self) -> str:
@@ -223,6 +235,27 @@ class Notion(ABC):
             expected = f"labels of the same type as the classes {listed(labels)}"
             raise bad_argument("y_true", f"holds {listed(target.values_of)}", expected)
         return self._conditions(target, sorted({*target.values_of, *labels}, key=sort_key))
+
+    def condition_weights(self, classes: Sequence[Any]) -> ConditionWeights | None:
+        """What the conditions count in training, or None where that is their share of the rows.
+
+        Parameters
+        ----------
+        classes : sequence
+            All classes, in order.
+
+        Returns
+        -------
+        ConditionWeights or None
+        """
+        if self.weights is None:
+            return None
+        refuse_unknown(self.weights, self._all_conditions(classes))
+        return ConditionWeights(self.weights)
+
+    def _all_conditions(self, classes: Sequence[Any]) -> Sequence[Any]:
+        """𝒵, whether some rows show all of it or not."""
+        return self.labels_of(classes) or classes
 
     @abstractmethod
     def _conditions(self, target: Codes, labels: Sequence[Any]) -> Codes:

@@ -28,6 +28,7 @@ _MODELS = {"linear": "logistic regression", "boosting": "boosted trees", "mlp": 
 
 NOTHING = Asked()
 _HELD_OUT = "held-out training rows"
+_FOLDS = 3  # that choose λ within a bound, as in a search
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,10 @@ def _rule(model: Any, rows: Prepared) -> tuple[ChargeRecord, ...]:
 def curve(
     rows: Prepared, kind: str, *, source: str, max_violation: float | None, n_jobs: int | None, progress: bool
 ) -> tuple[TradeoffCurve, ReportRecord]:
-    """Train models along λ, and make the page that compares them."""
+    """Train models along λ, and make the page that compares them.
+
+    With a bound all training rows judge, each out of fold: a choice by one quarter of them would be one by its chance.
+    """
     notes = [*rows.notes]
     with gathered(notes):
         found = tradeoff_curve(
@@ -178,6 +182,7 @@ def curve(
             X_test=rows.test.X,
             y_test=rows.test.y,
             sensitive_test=rows.test.s,
+            cv=None if max_violation is None else _FOLDS,
             n_jobs=n_jobs,
             progress=progress,
         )

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from fermi.errors import bad_argument
-from fermi.notions import OF_LABELS, Notion
+from fermi.notions import OF_LABELS, Notion, as_notion
 
 
 def refuse_prior(options: Mapping[str, Any]) -> None:
@@ -29,6 +29,21 @@ def check_weight(weight: Any, shape: Any, *, values: bool) -> None:
         raise bad_argument("weight", "holds negative or infinite numbers", "finite numbers of at least 0")
 
 
+def check_logits(logits: Any, shape: tuple[int, int]) -> None:
+    """Refuse what is no tensor of one logit per row and class."""
+    if not isinstance(logits, Tensor) or logits.shape != shape:
+        found = tuple(getattr(logits, "shape", ()))
+        raise bad_argument("logits", f"is a {type(logits).__name__} of shape {found}", f"a tensor of {shape}")
+
+
+def check_codes(name: str, codes: Tensor, size: int) -> None:
+    """Refuse codes out of range, which waits for the device."""
+    if len(codes):
+        low, high = (int(end) for end in codes.aminmax())
+        if low < -1 or high >= size:
+            raise bad_argument(name, f"holds codes from {low} to {high}", f"-1 (unknown) to {size - 1}")
+
+
 def as_column(name: str, given: Any) -> Tensor:
     """Read numbers of any library as a tensor."""
     try:
@@ -37,21 +52,31 @@ def as_column(name: str, given: Any) -> Tensor:
         raise bad_argument(name, "holds no numbers", "whole codes (fermi.GroupEncoder makes them)") from None
 
 
-def as_codes(name: str, given: Any) -> Tensor:
-    """Check that there is one whole number per row."""
+def as_codes(name: str, given: Any, rows: int | None = None) -> Tensor:
+    """Check that there is one whole number per row, and as many as rows of `sensitive` where that is given."""
     if not isinstance(given, Tensor):
         raise bad_argument(name, f"is a {type(given).__name__}", "a tensor with one whole code per row")
     if given.is_floating_point() or given.is_complex() or given.dim() != 1:
         raise bad_argument(name, f"is {given.dtype} of shape {tuple(given.shape)}", "one whole code per row")
+    if rows is not None and len(given) != rows:
+        raise bad_argument(name, f"has {len(given)} rows", f"{rows}, as many as `sensitive`")
     return given.long()  # small types would overflow, and unsigned ones have no -1
 
 
-def conditions_of_classes(notion: Notion, n_classes: int, advantaged: Iterable[int] | None) -> Tensor:
+def chosen_notion(notion: str | Notion, advantaged: Iterable[int] | None) -> Notion:
+    """The notion, about these classes if they are given."""
+    kind = as_notion(notion)
+    if kind.column is not None:
+        raise bad_argument("notion", f"is {kind.name!r} with a column of its own", "`n_conditions`, with its codes")
+    if advantaged is None:
+        return kind
+    if not kind.takes_labels:
+        raise bad_argument("advantaged", f"is given for {kind.name!r}", f"None, or notion={OF_LABELS[0]!r}")
+    return kind.of_labels(set(advantaged))
+
+
+def conditions_of_classes(notion: Notion, n_classes: int) -> Tensor:
     """The condition of each class, -1 where it does not count."""
-    if advantaged is not None:
-        if not notion.takes_labels:
-            raise bad_argument("advantaged", f"is given for {notion.name!r}", f"None, or notion={OF_LABELS[0]!r}")
-        notion = notion.of_labels(set(advantaged))
     labels = list(range(n_classes))
     return torch.as_tensor(notion.conditions(labels, n_classes, labels).dense())
 

@@ -6,7 +6,7 @@ import copy
 import functools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from fermi.fitting.checkpoint import fingerprint
 from fermi.fitting.contract import Record
 from fermi.fitting.history import parts
 from fermi.fitting.pace import theta_share, w_rate, w_weight, waiting_rate
-from fermi.fitting.problem import Problem, take_rows
+from fermi.fitting.problem import Attribute, Problem, take_rows
 from fermi.torch._options import NetSettings
 from fermi.torch._saved import SavedRun
 from fermi.torch.feed import Feed, first_logits, predict_logits
@@ -109,6 +109,8 @@ def _parts(problem: Problem) -> Iterator[Any]:
     yield from (problem.X.shape, some.toarray() if hasattr(some, "toarray") else some)
     yield from (problem.target, problem.weight, problem.class_weight, problem.conditions)
     yield from (attribute.codes for attribute in problem.attributes)
+    if problem.condition_weights is not None:
+        yield repr(problem.condition_weights.given)
 
 
 def _name(option: Any) -> str:
@@ -122,6 +124,22 @@ class _Alone(FermiRegularizer):
     """A regularizer of a network that this process trains alone, whatever other processes do."""
 
     over_ranks = False
+
+    @classmethod
+    def of(cls, problem: Problem, attribute: Attribute, lam: float, radius: float | None) -> _Alone:
+        """The regularizer of one attribute, its prior counted, the conditions weighed as the problem says."""
+        sizes = {
+            "n_classes": problem.n_classes,
+            "n_groups": len(attribute.labels),
+            "n_conditions": problem.n_conditions,
+        }
+        made = cls.from_labels(
+            attribute.codes, problem.conditions, weight=problem.weight, lam=lam, radius=radius, **sizes
+        )
+        (cells,) = replace(problem, attributes=(attribute,)).cells()
+        factors = problem.factors(cells.totals())
+        made.factors = None if factors is None else torch.as_tensor(factors, dtype=torch.float32)
+        return made
 
 
 class _Run:
@@ -197,14 +215,17 @@ class _Run:
     def _even_out(self, logits: Tensor, condition: Tensor, weight: Tensor) -> None:
         """Divide W's gradient by its curvature, so that columns of rare classes and conditions keep up with the rest.
 
-        The curvature of a column of W is the share p(z, ŷ) of its condition and class, here its running mean.
+        The curvature of a column of W is the share p(z, ŷ) of its condition and class, here its running mean, times the
+        factor of the condition.
         """
         F = logits.float().softmax(-1) * torch.where(condition >= 0, weight, 0.0)[:, None].float()
         shares = torch.zeros_like(self.shares).index_add(0, condition.clamp_min(0), F) / len(F)
         self.shares.lerp_(shares, float(w_weight(self.step, self.rate)))
-        even = 0.5 / self.shares.clamp_min(2.0 * self.rate)  # less, and a batch could throw a column too far
         for regularizer in self.regularizers:
             assert regularizer.W.grad is not None
+            factors = regularizer.factors
+            found = self.shares if factors is None else self.shares * factors[:, None]
+            even = 0.5 / found.clamp_min(2.0 * self.rate)  # less, and a batch could throw a column too far
             regularizer.W.grad.mul_(even[:, None])
 
     def _set_step_sizes(self) -> None:
@@ -265,11 +286,4 @@ class _Run:
         return copy.deepcopy(self.own.make_module(n_features, self.problem.n_classes))  # his function may share one
 
     def _regularizers(self) -> list[FermiRegularizer]:
-        problem = self.problem
-        return [
-            _Alone.from_labels(
-                a.codes, problem.conditions, n_classes=problem.n_classes, n_groups=len(a.labels), weight=problem.weight,
-                n_conditions=problem.n_conditions, lam=self.lam, radius=self.own.radius,
-            )
-            for a in problem.attributes
-        ]  # fmt: skip
+        return [_Alone.of(self.problem, a, self.lam, self.own.radius) for a in self.problem.attributes]

@@ -17,11 +17,14 @@ from torch.distributed.algorithms.join import Join
 from fermi.errors import bad_argument
 from fermi.formulas.ermi import nonzero
 from fermi.inputs.arguments import number, whole
-from fermi.notions import as_notion
+from fermi.notions import Notion
 from fermi.torch._inputs import (
     as_codes,
     as_column,
+    check_codes,
+    check_logits,
     check_weight,
+    chosen_notion,
     conditions_of_classes,
     full_precision,
     read_prior,
@@ -42,8 +45,9 @@ class FermiRegularizer(Joining, nn.Module):
         How many there are.
     lam : float
         λ.
-    notion : str
-        "demographic_parity", "equalized_odds" or "equal_opportunity".
+    notion : str or Notion
+        "demographic_parity", "equalized_odds" or "equal_opportunity". `weights` of a notion need the shares of the
+        conditions, so that `from_labels` or `from_loader` has to count them.
     n_conditions : int, optional
         How many values a column of yours has, for parity within them; their codes then take the target's place.
     advantaged : iterable of int, optional
@@ -59,6 +63,8 @@ class FermiRegularizer(Joining, nn.Module):
         The adversary. Put it into the same optimizer as the model, in a group of its own for its learning rate.
     group_prior, known : buffers
         The prior, and the fraction of all rows that count (known group, condition inside the notion).
+    factors : buffer, or None
+        What each condition's rows count, one on average, where the notion has weights; NaN until they are counted.
     debug : bool
         Check the codes on every device, which waits for it; on the CPU they are always checked.
 
@@ -76,6 +82,7 @@ class FermiRegularizer(Joining, nn.Module):
     W: nn.Parameter
     group_prior: Tensor
     known: Tensor
+    factors: Tensor | None
     condition_of: Tensor
 
     def __init__(
@@ -84,7 +91,7 @@ class FermiRegularizer(Joining, nn.Module):
         n_groups: int,
         *,
         lam: float = 1.0,
-        notion: str = "demographic_parity",
+        notion: str | Notion = "demographic_parity",
         n_conditions: int | None = None,
         advantaged: Iterable[int] | None = None,
         group_prior: Any = None,
@@ -92,12 +99,10 @@ class FermiRegularizer(Joining, nn.Module):
     ) -> None:
         nn.Module.__init__(self)
         Joining.__init__(self)
-        kind = as_notion(notion)
+        kind = chosen_notion(notion, advantaged)
         self.n_classes = whole("n_classes", n_classes, "a whole number of at least 2", low=2)
         self.n_groups = whole("n_groups", n_groups, "a whole number of at least 1", low=1)
         self.lam, self.notion = number("lam", lam, "a number of at least 0", low=0.0), kind.name
-        if kind.column is not None:
-            raise bad_argument("notion", f"is {kind.name!r} with a column of its own", "`n_conditions`, with its codes")
         if n_conditions is not None:
             n_conditions = whole("n_conditions", n_conditions, "a whole number of at least 1, or None", low=1)
             if kind.needs_target:
@@ -107,14 +112,14 @@ class FermiRegularizer(Joining, nn.Module):
         self.radius, self.debug = radius, False
         # With conditions of the user's own, the target is the condition.
         self.own_conditions, self.needs_target = n_conditions is not None, kind.needs_target or n_conditions is not None
-        condition_of = (
-            torch.arange(n_conditions) if n_conditions else conditions_of_classes(kind, n_classes, advantaged)
-        )
+        condition_of = torch.arange(n_conditions) if n_conditions else conditions_of_classes(kind, n_classes)
         Z = int(condition_of.max()) + 1
         self.W = nn.Parameter(torch.zeros(Z, n_groups, n_classes))
         self.register_buffer("condition_of", condition_of, persistent=False)
         self.register_buffer("group_prior", read_prior(group_prior, Z, n_groups))
         self.register_buffer("known", torch.ones(()))
+        self._weights = kind.condition_weights(range(n_classes))
+        self.register_buffer("factors", None if self._weights is None else torch.full((Z,), torch.nan))
         self._watch()
 
     @classmethod
@@ -219,6 +224,8 @@ class FermiRegularizer(Joining, nn.Module):
         with full_precision(logits.device.type):
             precise = torch.promote_types(self.W.dtype, torch.float32)
             F, prior = logits.to(precise).softmax(-1), self.group_prior.to(precise)
+            if self.factors is not None:
+                weight = self.factors[cells.z] * (1.0 if weight is None else weight)
             total = saddle(F, self.W.to(precise), prior, cells, weight)
             return self.lam * total / (max(len(logits), 1) * self.known)
 
@@ -235,15 +242,15 @@ class FermiRegularizer(Joining, nn.Module):
     def _cells(self, sensitive: Tensor, target: Tensor | None) -> BatchCells:
         """The cells that the rows of a batch belong to."""
         sensitive = as_codes("sensitive", sensitive)
-        self._check_codes("sensitive", sensitive, self.n_groups)
+        if self._looks_at(sensitive):
+            check_codes("sensitive", sensitive, self.n_groups)
         if not self.needs_target:
             return BatchCells.of(None, sensitive, self.n_groups)
         if target is None:
             raise bad_argument("target", f"is missing, and {self.notion!r} conditions on it", "one code per row")
-        target = as_codes("target", target)
-        if target.shape != sensitive.shape:
-            raise bad_argument("target", f"has {len(target)} rows", f"{len(sensitive)}, as many as `sensitive`")
-        self._check_codes("target", target, len(self.condition_of))
+        target = as_codes("target", target, len(sensitive))
+        if self._looks_at(target):
+            check_codes("target", target, len(self.condition_of))
         if not self.own_conditions:
             target = torch.where(target >= 0, self.condition_of.to(target.device)[target.clamp_min(0)], -1)
         return BatchCells.of(target, sensitive, self.n_groups)
@@ -252,23 +259,17 @@ class FermiRegularizer(Joining, nn.Module):
         """Whether to check the values of a tensor: where that does not wait for a device, or if asked to."""
         return not torch.compiler.is_compiling() and (self.debug or tensor.device.type == "cpu")
 
-    def _check_codes(self, name: str, codes: Tensor, size: int) -> None:
-        """Refuse codes out of range."""
-        if len(codes) and self._looks_at(codes):
-            low, high = (int(end) for end in codes.aminmax())
-            if low < -1 or high >= size:
-                raise bad_argument(name, f"holds codes from {low} to {high}", f"-1 (unknown) to {size - 1}")
-
     def _check(self, logits: Tensor, cells: BatchCells, weight: Tensor | None) -> None:
         """Refuse what would be broadcast, an index out of range or a division by zero further on."""
-        expected = (len(cells.cell), self.n_classes)
-        if not isinstance(logits, Tensor) or logits.shape != expected:
-            shape = tuple(getattr(logits, "shape", ()))
-            raise bad_argument("logits", f"is a {type(logits).__name__} of shape {shape}", f"a tensor of {expected}")
+        check_logits(logits, (len(cells.cell), self.n_classes))
         if weight is not None:
             check_weight(weight, cells.cell.shape, values=self._looks_at(weight))
         if not self._looks_at(logits):
             return
+        if self.factors is not None and bool(self.factors.isnan().any()):
+            raise bad_argument(
+                "notion", "has weights, but no rows were counted", "from_labels(...) or from_loader(...)"
+            )
         without = self.group_prior.flatten()[cells.cell] == 0.0
         if bool((without & cells.counted & (True if weight is None else weight > 0)).any()):
             raise bad_argument("group_prior", "is zero for a group that occurs", "the prior of the whole data set")
@@ -290,6 +291,9 @@ class FermiRegularizer(Joining, nn.Module):
             raise bad_argument("sensitive", "is unknown wherever the notion looks", "some known groups there")
         self.group_prior.copy_(table / nonzero(table.sum(1, keepdim=True)))
         self.known.copy_(table.sum() / total)
+        if self._weights is not None and self.factors is not None:
+            names = torch.nonzero(self.condition_of >= 0).flatten().tolist()  # conditions are in the order of classes
+            self.factors.copy_(torch.as_tensor(self._weights.factors(table.sum(1).numpy(), names)))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

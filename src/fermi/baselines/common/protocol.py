@@ -238,6 +238,8 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                 f"is {notion.name!r}, which {self._name} does not know",
                 f"one of {listed(self.capabilities.notions)}",
             )
+        if notion.weights is not None:
+            raise bad_argument("notion", f"has weights, which {self._name} does not know", f"{notion.name!r} without")
         matrix, labels = self._features(X, y, reset=True)
         target, self.classes_ = read_target(labels)
         source = Source(X, y, sensitive_features, None)

@@ -222,7 +222,9 @@ def test_groups_unknown_wherever_the_notion_looks() -> None:
     groups = rows.s_train.iloc[:, 0].astype(object).mask(rows.y_train == last, None)
     for name in ("jiang", "kamishima", "mary", "fermi"):
         few = {"steps": FEW} if counts_steps(name) else {}
-        with pytest.raises(fermi.FermiError, match="`sensitive_features` is unknown wherever the notion looks"):
+        with pytest.raises(
+            fermi.FermiError, match="`sensitive_features` is unknown in every row that the notion compares"
+        ):
             baselines.make(name, notion="equal_opportunity").fit(rows.X_train, rows.y_train, sensitive_features=groups)
         baselines.make(name, notion="equalized_odds", **few).fit(rows.X_train, rows.y_train, sensitive_features=groups)
 

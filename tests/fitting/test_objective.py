@@ -160,5 +160,5 @@ def test_large_logits_do_not_overflow() -> None:
 
 
 def test_no_row_that_counts_is_refused() -> None:
-    with pytest.raises(fermi.FermiError, match="`sensitive_features` is unknown wherever the notion looks"):
+    with pytest.raises(fermi.FermiError, match="`sensitive_features` is unknown in every row that the notion compares"):
         Term.of(Cells.of(np.array([0, -1]), np.array([-1, 0]), (1, 1), np.ones(2)))

@@ -127,7 +127,7 @@ def test_rows_that_cannot_be_used_are_refused_in_one_sentence(
 def test_a_notion_that_looks_where_every_group_is_unknown_is_refused() -> None:
     s = SOME.s.astype(object)
     s[SOME.y == 1] = None
-    with pytest.raises(FermiError, match="`sensitive_features` is unknown wherever the notion looks"):
+    with pytest.raises(FermiError, match="`sensitive_features` is unknown in every row that the notion compares"):
         fair(fairness="equal_opportunity").fit(SOME.X, SOME.y, sensitive_features=s)
 
 

@@ -159,7 +159,7 @@ def test_an_unknown_target_counts_in_no_condition() -> None:
         FermiRegularizer.from_labels([0, 5], n_classes=2, n_groups=2)
     with pytest.raises(fermi.FermiError, match="`sensitive` holds no numbers; expected whole codes"):
         FermiRegularizer.from_labels(["F", "M"], n_classes=2)
-    with pytest.raises(fermi.FermiError, match="`sensitive` is unknown wherever the notion looks"):
+    with pytest.raises(fermi.FermiError, match="`sensitive` is unknown in every row that the notion compares"):
         FermiRegularizer.from_labels([-1, -1], n_classes=2)
 
 

@@ -47,7 +47,9 @@ class Term:
         counted = cells.counted
         total = float(cells.weight[counted].sum())
         if total == 0.0:
-            raise bad_argument("sensitive_features", "is unknown wherever the notion looks", "some known groups there")
+            raise bad_argument(
+                "sensitive_features", "is unknown in every row that the notion compares", "some known groups"
+            )
         rows = cells.weighed(np.where(counted, cells.weight / total, 0.0))
         if factors is not None:
             rows = rows.weighed_by_condition(factors)

@@ -154,7 +154,9 @@ def _read(
         settings.attributes,
     )
     if not problem.is_judgeable():
-        raise bad_argument("sensitive_features", "is unknown wherever the notion looks", "some known groups there")
+        raise bad_argument(
+            "sensitive_features", "is unknown in every row that the notion compares", "some known groups"
+        )
     total = float(problem.weight.sum())
     settings.asked.check_rows(max(float(cells.totals().sum()) for cells in problem.cells()) / total)
     return (

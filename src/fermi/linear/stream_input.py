@@ -127,7 +127,9 @@ def _declared_groups(groups: Any, sensitive_features: Any, settings: Settings) -
         shares = np.zeros((1, 0))
     if shares.shape[1] != len(ordered) or not (shares >= 0).all() or np.abs(shares.sum(axis=1) - 1.0).max() > 1e-3:
         raise bad_argument(
-            "groups", "maps groups to what are no shares", "one share per group (and condition), of sum 1"
+            "groups",
+            "gives shares that are negative, missing or do not sum to one",
+            "the share of each group among all rows, or within each condition",
         )
     return ordered, shares[:, positions(ordered, given)]
 

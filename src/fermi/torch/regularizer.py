@@ -288,7 +288,7 @@ class FermiRegularizer(Joining, nn.Module):
             add_over_ranks(counts)
         table, total = counts[:-1].reshape(table.shape), counts[-1]
         if not bool(table.any()):
-            raise bad_argument("sensitive", "is unknown wherever the notion looks", "some known groups there")
+            raise bad_argument("sensitive", "is unknown in every row that the notion compares", "some known groups")
         self.group_prior.copy_(table / nonzero(table.sum(1, keepdim=True)))
         self.known.copy_(table.sum() / total)
         if self._weights is not None and self.factors is not None:

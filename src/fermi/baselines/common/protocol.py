@@ -252,7 +252,7 @@ class Baseline(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         rows = Rows(problem.X, target, groups.codes, problem.conditions, *sizes)
         if not (rows.cells >= 0).any():
             expected = "a known group in some row that the notion counts"
-            raise bad_argument("sensitive_features", "is unknown wherever the notion looks", expected)
+            raise bad_argument("sensitive_features", "is unknown in every row that the notion compares", expected)
         if not self.capabilities.unknown_attribute:
             rows = rows.take(groups.codes >= 0)
             if len(np.unique(rows.y)) < rows.n_classes:

@@ -191,3 +191,13 @@ def column_sums(X: NDArray[Any], weight: Floats, near: Floats, first: Floats, se
                 squares += weight[i] * away * away
             first[j] += total
             second[j] += squares
+
+
+@compiled
+def add_sparse_gram(indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], r: Floats, half: Floats) -> None:
+    """Add up Σ r_i x_ij x_ik over the rows of a CSR matrix, each pair of its entries once, whichever comes first."""
+    for i in range(r.shape[0]):
+        for a in range(indptr[i], indptr[i + 1]):
+            j, x = indices[a], r[i] * data[a]
+            for b in range(indptr[i], a + 1):
+                half[j, indices[b]] += x * data[b]

@@ -39,13 +39,14 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
         Of several sensitive columns: one term for the groups that their combinations make, or one term per column.
     max_violation : float, optional
         Keep the hard parity difference on held-out rows to at most this; `decision` says how.
-    solver : "auto", "lbfgs", "sgda" or "sreda"
-        "lbfgs" minimises over all rows with the adversary W eliminated. "sgda" is the paper's Algorithm 1, with any
-        batch size. "sreda" is its variance-reduced relative. "auto" is lbfgs, or sgda where a batch size is given.
+    solver : "auto", "lbfgs", "newton", "sgda" or "sreda"
+        "lbfgs" minimises over all rows with the adversary W eliminated, "newton" does so by Newton steps, for at most
+        1,000 parameters. "sgda" is the paper's Algorithm 1, with any batch size. "sreda" is its variance-reduced
+        relative. "auto" is lbfgs, or sgda where a batch size is given.
     batch_size : int, optional
         Rows per step of sgda (64 by default) and sreda (√n by default).
     max_iter : int, optional
-        Passes over the rows for sgda and sreda, iterations for lbfgs.
+        Passes over the rows for sgda and sreda, iterations for lbfgs and newton.
     tol : float
         Stop when no entry of the objective's gradient is larger, in the units of standardised features. 0 never stops
         early.

@@ -17,7 +17,7 @@ _ROUNDING = {"float32": (1e-7, 2e-3), "float64": (1e-15, 1e-6)}
 
 
 class Point(NamedTuple):
-    """A point θ: the logits of the rows there, the gradient of Φ + ½ l2 ‖weights‖², flat, and the parts of its value."""
+    """A point θ: the logits of the rows there, the flat gradient of Φ + ½ l2 ‖weights‖², and the parts of its value."""
 
     theta: Floats
     logits: Floats

@@ -1,4 +1,4 @@
-"""Weighted Gram matrices of a design, Aᵀ diag(r) A for standardised rows A, without a copy of X."""
+"""Sums over the rows of a design that a Hessian is made of, without a copy of X."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fermi._typing import Floats
+from fermi._typing import Floats, Ints
 from fermi.compiled import kernels
 from fermi.linear.design import Design
 
@@ -20,6 +20,16 @@ def weighted_grams(design: Design, weights: list[Floats]) -> list[Floats]:
     precision: six digits are enough for a metric or for a Newton step, whose gradient has them all.
     """
     return _sparse(design, weights) if hasattr(design.X, "tocsr") else _dense(design, weights)
+
+
+def sums_by_cell(X: Any, cells: Ints, weight: Floats, n_cells: int) -> Floats:
+    """The weighted sum of the rows of X in every cell, cells × columns; a row in cell -1 counts in none."""
+    table = np.zeros((n_cells, X.shape[1]))
+    if hasattr(X, "tocsr"):
+        kernels.add_sparse_rows_by_cell(cells, weight, X.indptr, X.indices, X.data, table)
+    else:
+        kernels.add_rows_by_cell(cells, weight, X, table)
+    return table
 
 
 def _dense(design: Design, weights: list[Floats]) -> list[Floats]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from fermi._typing import Floats
 from fermi.fitting.objective import FairObjective, Term
 from fermi.formulas import curvature as formula
 from fermi.linear.design import Design
-from fermi.linear.gram import weighted_grams
+from fermi.linear.gram import sums_by_cell, weighted_grams
 
 
 def hessian(design: Design, objective: FairObjective, logits: Floats, l2: float, *, exact: bool = True) -> Floats:
@@ -77,14 +76,10 @@ def _roots(design: Design, term: Term, F: Floats) -> Iterator[Floats]:
 
 def _table_slopes(design: Design, term: Term, F: Floats, j: int) -> Floats:
     """The derivative of the class j's weight in every cell: Z × k × parameters."""
-    counted = np.flatnonzero(term.rows.counted)
-    n, cells, slopes = len(F), term.rows.size, []
+    cells, slopes = term.rows.size, []
     for k in _logits(design):
-        moves = term.share[counted] * formula.probability_slopes(F[counted, j], F[counted, k], same=j == k)
-        total = np.bincount(term.cells[counted], moves, minlength=cells)[:, None]
-        by_cell = csr_matrix((moves.astype(design.X.dtype), (term.cells[counted], counted)), shape=(cells, n))
-        sums = by_cell @ design.X
-        sums = np.asarray(sums.toarray() if hasattr(sums, "toarray") else sums, dtype=np.float64)
-        sums = (sums - total * design.centre) / design.scale
+        moves = term.share * formula.probability_slopes(F[:, j], F[:, k], same=j == k)
+        total = np.bincount(term.cells + 1, moves, minlength=cells + 1)[1:, None]
+        sums = (sums_by_cell(design.X, term.cells, moves, cells) - total * design.centre) / design.scale
         slopes.append(np.hstack([sums, total]) if design.intercept else sums)
     return np.stack(slopes, axis=2).reshape(*term.rows.shape, -1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from fermi.linear.design import Design
 from fermi.linear.early_stopping import Overseer
 from fermi.linear.options import Settings
 from fermi.linear.solvers.contract import Start, Task
+from fermi.linear.sparse_view import sparse_view
 
 
 class Fit(NamedTuple):
@@ -76,7 +78,8 @@ class LinearTrainer:
             report(entry)
 
         own = self.settings
-        task = Task(self.design, self.problem.objective(lam), own.l2, own.tol)
+        design = self.design if own.solver.one_row_at_a_time else self._sparse
+        task = Task(design, self.problem.objective(lam), own.l2, own.tol)
         begin = Start(np.zeros(self.design.shape))
         if start is not None:
             begin = Start(self.design.parameters(start.weights, start.shift), start.duals)
@@ -91,6 +94,11 @@ class LinearTrainer:
             file.remove()
         weights, shift = self.design.coefficients(solution.theta)
         return Fit(weights, shift, solution.duals, history, solution.converged, solution.n_iter, self.design)
+
+    @functools.cached_property
+    def _sparse(self) -> Design:
+        """The design for solvers that go through all rows at once, again and again."""
+        return sparse_view(self.design)
 
     def _checkpoint(self, lam: float, start: Fit | None, held_out: Problem | None) -> Checkpoint | None:
         """The checkpoint of this very fit: the same rows, options, λ, start and judges."""

@@ -13,6 +13,7 @@ from fermi.fitting import advice
 from fermi.fitting.estimator import FairEstimator
 from fermi.fitting.problem import Problem, Source
 from fermi.inputs.features import natural_labels, read_features, unchanged_on_error
+from fermi.inputs.sharing import remembered
 from fermi.linear.options import Settings
 from fermi.linear.serving import LinearScores
 from fermi.linear.solvers.lbfgs import LBFGS
@@ -222,7 +223,7 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
         return read_features(self, X, y, reset=reset, rows=reset and settings.solver.one_row_at_a_time)
 
     def _trainer(self, problem: Problem, settings: Settings) -> LinearTrainer:
-        return LinearTrainer(problem, settings)
+        return remembered((*self._reading(), problem), lambda: LinearTrainer(problem, settings))
 
     def _searcher(self, settings: Settings, held_out: Problem | None) -> Callable[[Problem], LinearTrainer]:
         # All solvers minimise the same objective, and L-BFGS is the one to do so dozens of times.

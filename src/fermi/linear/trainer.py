@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from fermi._typing import Floats
 from fermi.fitting.checkpoint import Checkpoint, fingerprint
 from fermi.fitting.contract import Record, Report, unheard
+from fermi.fitting.objective import FairObjective
 from fermi.fitting.problem import Problem
 from fermi.fitting.scores import most_probable
 from fermi.linear.design import Design
@@ -79,7 +81,7 @@ class LinearTrainer:
 
         own = self.settings
         design = self.design if own.solver.one_row_at_a_time else self._sparse
-        task = Task(design, self.problem.objective(lam), own.l2, own.tol)
+        task = Task(design, replace(self._objective, lam=lam), own.l2, own.tol)
         begin = Start(np.zeros(self.design.shape))
         if start is not None:
             begin = Start(self.design.parameters(start.weights, start.shift), start.duals)
@@ -94,6 +96,11 @@ class LinearTrainer:
             file.remove()
         weights, shift = self.design.coefficients(solution.theta)
         return Fit(weights, shift, solution.duals, history, solution.converged, solution.n_iter, self.design)
+
+    @functools.cached_property
+    def _objective(self) -> FairObjective:
+        """The objective, at any λ."""
+        return self.problem.objective(0.0)
 
     @functools.cached_property
     def _sparse(self) -> Design:

@@ -15,8 +15,8 @@ from fermi.linear.solvers.contract import Task
 MOST_PARAMETERS = 1000  # a factorisation is worth it up to here
 _MOST_ENTRIES = 10_000_000  # of the matrices that it is made of
 # The loss bends by at most 1/4 along a standardised column. What rounding makes of a direction without curvature is
-# less than this: dense rows are multiplied in single precision.
-_FLOOR = {"dense": 2.5e-7, "sparse": 1e-12}
+# less than this, in single precision too; and along such a direction a gradient of rounding errors leads nowhere far.
+_FLOOR = 2.5e-7
 
 
 def fits(task: Task) -> bool:
@@ -34,11 +34,10 @@ class Metric:
     @classmethod
     def at(cls, task: Task, logits: Floats) -> Metric:
         """The metric at some logits: of the exact Hessian, or of its Gauss–Newton part where that is not positive."""
-        floor = _FLOOR["sparse" if hasattr(task.design.X, "tocsr") else "dense"]
         for exact in (True, False) if task.objective.lam > 0.0 else (True,):
             H = hessian(task.design, task.objective, logits, task.l2, exact=exact)
             try:
-                return cls(_factorised(H, floor))
+                return cls(_factorised(H, _FLOOR))
             except np.linalg.LinAlgError:
                 pass
         return cls(_factorised(H, 1e-3 * float(H.diagonal().max())))  # rows so uneven that rounding decides

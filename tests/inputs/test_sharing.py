@@ -21,7 +21,8 @@ def test_what_is_made_of_the_same_parts_is_made_once_while_it_is_kept() -> None:
         with shared_rows():
             assert remembered((X, "a", 1), make) == 2
             assert remembered((X, "a", True), make) == 3
-        assert remembered((X.copy(), "a", 1), make) == 4
-        assert remembered((X, "a"), make) == 5
+            assert [remembered((X, "a"), make, here=True) for _ in range(2)] == [4, 4]
+        assert remembered((X.copy(), "a", 1), make) == 5
+        assert [remembered((X, "a"), make, here=here) for here in (True, False)] == [6, 6]
     with shared_rows():
-        assert remembered((X, "a", 1), make) == 6
+        assert remembered((X, "a", 1), make) == 7

@@ -223,7 +223,8 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
         return read_features(self, X, y, reset=reset, rows=reset and settings.solver.one_row_at_a_time)
 
     def _trainer(self, problem: Problem, settings: Settings) -> LinearTrainer:
-        return remembered((*self._reading(), problem), lambda: LinearTrainer(problem, settings))
+        # A trainer goes on with what its last fit knew: the fits that share one must come in the same order everywhere.
+        return remembered((*self._reading(), problem), lambda: LinearTrainer(problem, settings), here=True)
 
     def _searcher(self, settings: Settings, held_out: Problem | None) -> Callable[[Problem], LinearTrainer]:
         # All solvers minimise the same objective, and L-BFGS is the one to do so dozens of times.

@@ -51,6 +51,7 @@ class LinearTrainer:
 
     def __init__(self, problem: Problem, settings: Settings) -> None:
         self.problem, self.settings = problem, settings
+        self._metric: Any = None  # of the last fit
         self.design = Design.of(
             problem.X,
             problem.loss_weight,
@@ -84,7 +85,7 @@ class LinearTrainer:
         task = Task(design, replace(self._objective, lam=lam), own.l2, own.tol)
         begin = Start(np.zeros(self.design.shape))
         if start is not None:
-            begin = Start(self.design.parameters(start.weights, start.shift), start.duals)
+            begin = Start(self.design.parameters(start.weights, start.shift), start.duals, metric=self._metric)
         file = self._checkpoint(lam, start, held_out) if saving else None
         saved = None if file is None else file.load()
         if saved is not None:
@@ -92,6 +93,7 @@ class LinearTrainer:
             rng.bit_generator.state = saved.random
         watch = Overseer(self.design, file, rng, held_out, lam)
         solution = watch.choose(own.solver.solve(task, begin, rng, record, watch), task.objective)
+        self._metric = solution.metric
         if file is not None:
             file.remove()
         weights, shift = self.design.coefficients(solution.theta)

@@ -26,7 +26,8 @@ class LBFGS:
 
     The Hessian is factorised at the start and again after each round of iterations, which go on in the coordinates
     where it was the identity: one-hot columns that add up to each other, and a λ that makes Φ a narrow valley, then
-    cost few iterations. With too many parameters for that, coordinates are those of the standardised columns.
+    cost few iterations. Along λ the first round takes the last factorisation of the fit before. With too many
+    parameters to factorise, coordinates are those of the standardised columns.
     """
 
     max_iter: int | None = None
@@ -38,18 +39,17 @@ class LBFGS:
     ) -> Solution:
         """Minimise from θ; converged if ‖∇‖∞ ≤ tol, or if no further descent can be computed."""
         steps = Steps(task, start, self.max_iter or _ITERATIONS, report, watch)
-        factorised = fits(task)
+        factorised, metric = fits(task), start.metric
+        most = _ROUND + int(_PER_COLUMN * start.theta.size) if factorised else steps.left
         with limited_threads(task.design.X):
             point = Point.of(task, start.theta)
             while not steps.over(point):
                 before = point
-                if factorised:
-                    metric = Metric.at(task, point.logits)
-                    point = _round(task, point, metric, steps, _ROUND + int(_PER_COLUMN * point.gradient.size))
-                else:
-                    point = _round(task, point, Identity(), steps, steps.left)
+                if metric is None or steps.made > 0:
+                    metric = Metric.at(task, point.logits) if factorised else Identity()
+                point = _round(task, point, metric, steps, most)
                 steps.compare(before, point)
-            return steps.solution(point)
+            return steps.solution(point)._replace(metric=metric)
 
 
 def _round(task: Task, origin: Point, metric: Metric | Identity, steps: Steps, most: int) -> Point:

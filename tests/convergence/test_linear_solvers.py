@@ -7,8 +7,11 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from fermi.datasets import Dataset
+from fermi.fitting.contract import Record
 from fermi.fitting.objective import FairObjective, Term
 from fermi.inputs.cells import Cells
+from fermi.linear.solvers.contract import Start, Task
+from fermi.linear.solvers.newton import Newton
 from tests.linear.samples import coded, fit, problem, rows, run
 
 pytestmark = pytest.mark.slow
@@ -71,3 +74,17 @@ def test_adult_by_sgda_untuned_is_within_one_percent(
     _, exact = fit(design, objective, tol=1e-5, l2=1e-4)
     _, history = run(design, objective, l2=1e-4, batch=batch, epochs=30)
     assert history[-1]["objective"] <= 1.01 * exact[-1]["objective"]
+
+
+@pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds", "equal_opportunity"])
+@pytest.mark.parametrize("lam", [0.0, 0.1, 1.0, 5.0, 10.0, 100.0, 1000.0])
+def test_newton_ends_where_lbfgs_does_in_at_most_fifteen_steps(adult_numbers: Dataset, notion: str, lam: float) -> None:
+    X, y, s = coded(adult_numbers)
+    design, objective = problem(X, y, s, lam=lam, notion=notion)
+    _, history = fit(design, objective, tol=1e-5, l2=1e-4)
+    found: list[Record] = []
+    task, start = Task(design, objective, 1e-4, 1e-5), Start(np.zeros(design.shape))
+    assert Newton().solve(task, start, np.random.default_rng(0), found.append).converged
+    assert len(found) <= 15
+    assert len(history) <= 40
+    assert found[-1]["objective"] == pytest.approx(history[-1]["objective"], abs=1e-6)

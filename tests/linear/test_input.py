@@ -32,7 +32,7 @@ def data() -> tuple[Any, Any, Any]:
         ({"attributes": "all"}, "`attributes` is 'all'; expected one of 'intersection', 'each'"),
         ({"max_violation": -0.1}, "`max_violation` is -0.1; expected a number from 0 to 1, or None"),
         ({"max_violation": 2}, "`max_violation` is 2"),
-        ({"solver": "adam"}, "`solver` is 'adam'; expected one of 'auto', 'lbfgs', 'sgda', 'sreda'"),
+        ({"solver": "adam"}, "`solver` is 'adam'; expected one of 'auto', 'lbfgs', 'newton', 'sgda', 'sreda'"),
         ({"batch_size": 0}, "`batch_size` is 0; expected a whole number of at least 1"),
         ({"batch_size": 2.5}, "`batch_size` is 2.5"),
         ({"batch_size": 201}, "`batch_size` is 201; expected at most the number of rows, 200"),

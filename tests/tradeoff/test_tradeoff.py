@@ -133,10 +133,12 @@ def test_rows_of_any_library_give_the_same_curve() -> None:
 
 
 def test_a_knob_inside_another_estimator() -> None:
-    plain = curve(FermiClassifier("equalized_odds"))
+    # Within the usual tolerance they may differ: what is handed rows of its own factorises the Hessian in every fit.
+    model = FermiClassifier("equalized_odds", tol=1e-8)
+    plain = curve(model)
     for wrapped in (
-        make_pipeline("passthrough", FermiClassifier("equalized_odds")),
-        make_pipeline("passthrough", make_pipeline("passthrough", FermiClassifier("equalized_odds"))),
+        make_pipeline("passthrough", model),
+        make_pipeline("passthrough", make_pipeline("passthrough", model)),
     ):
         found = curve(wrapped)
         same(plain, found)

@@ -143,6 +143,15 @@ def add_bins(s: Ints, s0: int, F: Floats, y: Ints, y0: int, class_of: Ints, weig
 def softmax_rows(logits: Floats, target: Ints, weight: Floats) -> float:
     """Turn logits into probabilities in place, and return the weighted cross-entropy."""
     loss = 0.0
+    if logits.shape[1] == 2:  # one exponential is enough
+        for i in range(logits.shape[0]):
+            apart = logits[i, 1] - logits[i, 0]
+            likely = 1 if apart > 0.0 else 0
+            e = np.exp(-abs(apart))
+            logits[i, likely] = 1.0 / (1.0 + e)
+            logits[i, 1 - likely] = e / (1.0 + e)
+            loss += weight[i] * (np.log1p(e) + (0.0 if target[i] == likely else abs(apart)))
+        return loss
     for i in range(logits.shape[0]):
         top = logits[i, 0]
         for j in range(1, logits.shape[1]):
@@ -157,6 +166,15 @@ def softmax_rows(logits: Floats, target: Ints, weight: Floats) -> float:
             logits[i, j] /= total
         loss += weight[i] * (np.log(total) - own)
     return loss
+
+
+@compiled
+def loss_gradient(F: Floats, target: Ints, weight: Floats, gradient: Floats) -> None:
+    """Write the gradient of the weighted cross-entropy in the logits: w_i (F_i − e_i) for a row of class i."""
+    for i in range(F.shape[0]):
+        for j in range(F.shape[1]):
+            gradient[i, j] = weight[i] * F[i, j]
+        gradient[i, target[i]] -= weight[i]
 
 
 @compiled
@@ -191,3 +209,63 @@ def column_sums(X: NDArray[Any], weight: Floats, near: Floats, first: Floats, se
                 squares += weight[i] * away * away
             first[j] += total
             second[j] += squares
+
+
+@compiled
+def add_rows_by_cell(cells: Ints, weight: Floats, X: NDArray[Any], table: Floats) -> None:
+    """table[cell] += weight · row of X, for the rows that have a cell."""
+    for i in range(X.shape[0]):
+        c = cells[i]
+        if c >= 0:
+            for j in range(X.shape[1]):
+                table[c, j] += weight[i] * X[i, j]
+
+
+@compiled
+def add_sparse_rows_by_cell(
+    cells: Ints, weight: Floats, indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], table: Floats
+) -> None:
+    """table[cell] += weight · row of a CSR matrix, for the rows that have a cell."""
+    for i in range(cells.shape[0]):
+        c = cells[i]
+        if c >= 0:
+            for a in range(indptr[i], indptr[i + 1]):
+                table[c, indices[a]] += weight[i] * data[a]
+
+
+@compiled
+def add_sparse_gram(indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], r: Floats, half: Floats) -> None:
+    """Add up Σ r_i x_ij x_ik over the rows of a CSR matrix, each pair of its entries once, whichever comes first."""
+    for i in range(r.shape[0]):
+        for a in range(indptr[i], indptr[i + 1]):
+            j, x = indices[a], r[i] * data[a]
+            for b in range(indptr[i], a + 1):
+                half[j, indices[b]] += x * data[b]
+
+
+@compiled_reordered
+def count_apart(X: NDArray[Any], base: NDArray[Any], turned: bool, counts: Ints) -> None:
+    """Count the entries of each row of X that differ from the base of their column, or of their row if X is turned."""
+    for i in range(X.shape[0]):
+        total = 0
+        for j in range(X.shape[1]):
+            total += X[i, j] != base[i if turned else j]
+        counts[i] = total
+
+
+@compiled
+def fill_apart(
+    X: NDArray[Any], base: NDArray[Any], turned: bool, ends: Ints, indices: NDArray[Any], data: NDArray[Any]
+) -> None:
+    """Write the entries that differ, less their base, and their columns, row by row from each of `ends`.
+
+    What does not differ is written too, where the next entry goes: that takes less time than a branch that is guessed
+    wrong. So there must be room for one entry more.
+    """
+    for i in range(X.shape[0]):
+        p = ends[i]
+        for j in range(X.shape[1]):
+            x, b = X[i, j], base[i if turned else j]
+            indices[p] = j
+            data[p] = x - b
+            p += x != b

@@ -16,6 +16,7 @@ from fermi.fitting.problem import Problem, take_rows
 
 _UNSETTLED = 0.01  # dual gap over objective
 _SAMPLE = 1000  # rows
+_EXACT = ("lbfgs", "newton")
 
 
 class Stopped(Protocol):
@@ -54,14 +55,14 @@ def small_groups(problem: Problem) -> None:
 def convergence(fit: Stopped, solver: str, tol: float) -> None:
     """Warn that the solver has stopped short."""
     last = fit.history[-1]
-    if solver == "lbfgs" and not fit.converged and tol > 0:
+    if solver in _EXACT and not fit.converged and tol > 0:
         _warn(
-            f"lbfgs stopped after {fit.n_iter} iterations with a gradient of {last['grad_norm']:.1e}, above "
+            f"{solver} stopped after {fit.n_iter} iterations with a gradient of {last['grad_norm']:.1e}, above "
             f"tol={tol:g}: raise `max_iter` or `tol`.",
             ConvergenceWarning,
             level=5,
         )
-    elif solver != "lbfgs" and not fit.converged and (_is_behind(last) or _falling(fit, solver)):
+    elif solver not in _EXACT and not fit.converged and (_is_behind(last) or _falling(fit, solver)):
         cure = "raise `max_iter` or `batch_size`, or use solver='lbfgs'"
         _warn(_not_settled(solver, last, fit.n_iter, cure), ConvergenceWarning, level=5)
 

@@ -25,6 +25,7 @@ from fermi.fitting.scores import most_probable, probabilities
 from fermi.inputs.arguments import generator
 from fermi.inputs.columns import row_index
 from fermi.inputs.features import known_target, read_features, read_target, unchanged_on_error
+from fermi.inputs.sharing import remembered
 
 SettingsT = TypeVar("SettingsT", bound=Common)
 
@@ -77,7 +78,11 @@ class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], me
         """
         settings = self._settings()
         with unchanged_on_error(self):
-            problem, classes = self._read(X, y, sensitive_features, sample_weight, settings)
+            problem, classes, seen = remembered(
+                (*self._reading(), X, y, sensitive_features, sample_weight),
+                lambda: (*self._read(X, y, sensitive_features, sample_weight, settings), self._seen()),
+            )
+            self.__dict__.update(seen)
             held_out = None if eval_set is None else self._read_held_out(eval_set, X, problem, classes, settings)
             if not problem.attributes:
                 advice.plain_model()
@@ -149,6 +154,14 @@ class FairEstimator(ClassifierMixin, BaseEstimator, Generic[SettingsT, FitT], me
             codes = self._adjusted.codes(F, self._group_features(X))
         labels: NDArray[Any] = self.classes_[codes]
         return labels
+
+    def _reading(self) -> tuple[Any, ...]:
+        """What `_read` depends on, beside the rows: all options but λ."""
+        return type(self), *(value for name, value in sorted(self.get_params(deep=False).items()) if name != "lam")
+
+    def _seen(self) -> dict[str, Any]:
+        """What scikit-learn has noted of the features."""
+        return {name: value for name, value in vars(self).items() if name in ("n_features_in_", "feature_names_in_")}
 
     @abstractmethod
     def _settings(self) -> SettingsT:

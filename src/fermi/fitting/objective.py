@@ -173,6 +173,6 @@ class FairObjective:
         return F, float(kernels.softmax_rows(F, self.target, self.weight))
 
     def _loss_gradient(self, F: Floats) -> Floats:
-        gradient: Floats = F * self.weight[:, None]
-        gradient[np.arange(len(F)), self.target] -= self.weight
+        gradient = np.empty_like(F)
+        kernels.loss_gradient(F, self.target, self.weight, gradient)
         return gradient

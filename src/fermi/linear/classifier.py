@@ -13,6 +13,7 @@ from fermi.fitting import advice
 from fermi.fitting.estimator import FairEstimator
 from fermi.fitting.problem import Problem, Source
 from fermi.inputs.features import natural_labels, read_features, unchanged_on_error
+from fermi.inputs.sharing import remembered
 from fermi.linear.options import Settings
 from fermi.linear.serving import LinearScores
 from fermi.linear.solvers.lbfgs import LBFGS
@@ -39,13 +40,14 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
         Of several sensitive columns: one term for the groups that their combinations make, or one term per column.
     max_violation : float, optional
         Keep the hard parity difference on held-out rows to at most this; `decision` says how.
-    solver : "auto", "lbfgs", "sgda" or "sreda"
-        "lbfgs" minimises over all rows with the adversary W eliminated. "sgda" is the paper's Algorithm 1, with any
-        batch size. "sreda" is its variance-reduced relative. "auto" is lbfgs, or sgda where a batch size is given.
+    solver : "auto", "lbfgs", "newton", "sgda" or "sreda"
+        "lbfgs" minimises over all rows with the adversary W eliminated, "newton" does so by Newton steps, for at most
+        1,000 parameters. "sgda" is the paper's Algorithm 1, with any batch size. "sreda" is its variance-reduced
+        relative. "auto" is lbfgs, or sgda where a batch size is given.
     batch_size : int, optional
         Rows per step of sgda (64 by default) and sreda (√n by default).
     max_iter : int, optional
-        Passes over the rows for sgda and sreda, iterations for lbfgs.
+        Passes over the rows for sgda and sreda, iterations for lbfgs and newton.
     tol : float
         Stop when no entry of the objective's gradient is larger, in the units of standardised features. 0 never stops
         early.
@@ -221,7 +223,8 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
         return read_features(self, X, y, reset=reset, rows=reset and settings.solver.one_row_at_a_time)
 
     def _trainer(self, problem: Problem, settings: Settings) -> LinearTrainer:
-        return LinearTrainer(problem, settings)
+        # A trainer goes on with what its last fit knew: the fits that share one must come in the same order everywhere.
+        return remembered((*self._reading(), problem), lambda: LinearTrainer(problem, settings), here=True)
 
     def _searcher(self, settings: Settings, held_out: Problem | None) -> Callable[[Problem], LinearTrainer]:
         # All solvers minimise the same objective, and L-BFGS is the one to do so dozens of times.

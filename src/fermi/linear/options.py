@@ -11,10 +11,11 @@ from fermi.fitting.options import Common
 from fermi.inputs.arguments import AT_LEAST_ONE, AT_LEAST_ZERO, chosen, existing_folder, flag, number, whole
 from fermi.linear.solvers.contract import Solver
 from fermi.linear.solvers.lbfgs import LBFGS
+from fermi.linear.solvers.newton import Newton
 from fermi.linear.solvers.sgda import SGDA
 from fermi.linear.solvers.sreda import SREDA
 
-SOLVERS: dict[str, type[Any]] = {solver.name: solver for solver in (LBFGS, SGDA, SREDA)}
+SOLVERS: dict[str, type[Any]] = {solver.name: solver for solver in (LBFGS, Newton, SGDA, SREDA)}
 _DEFAULTS = {"eta_theta": "auto", "eta_w": "auto", "radius": None, "output": "last", "batch_size": None}
 
 

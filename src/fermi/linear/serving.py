@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from fermi._typing import Floats
 from fermi.errors import FermiError
 from fermi.inputs.features import read_features
+from fermi.inputs.sharing import remembered
 
 
 class LinearScores:
@@ -34,7 +35,9 @@ class LinearScores:
             The logit of the second class where there are two, else one per class.
         """
         check_is_fitted(self)
-        matrix, _ = read_features(self, X, reset=False)
+        names = getattr(self, "feature_names_in_", None)
+        known = None if names is None else "\n".join(names)
+        matrix, _ = remembered(("features", known, X), lambda: read_features(self, X, reset=False))
         logits: Floats = np.asarray(matrix @ self.coef_.T.astype(matrix.dtype)) + self.intercept_
         return logits[:, 0] if len(self.coef_) == 1 else logits
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,12 +11,14 @@ import numpy as np
 from fermi._typing import Floats
 from fermi.fitting.checkpoint import Checkpoint, fingerprint
 from fermi.fitting.contract import Record, Report, unheard
+from fermi.fitting.objective import FairObjective
 from fermi.fitting.problem import Problem
 from fermi.fitting.scores import most_probable
 from fermi.linear.design import Design
 from fermi.linear.early_stopping import Overseer
 from fermi.linear.options import Settings
 from fermi.linear.solvers.contract import Start, Task
+from fermi.linear.sparse_view import sparse_view
 
 
 class Fit(NamedTuple):
@@ -47,6 +51,7 @@ class LinearTrainer:
 
     def __init__(self, problem: Problem, settings: Settings) -> None:
         self.problem, self.settings = problem, settings
+        self._metric: Any = None  # of the last fit
         self.design = Design.of(
             problem.X,
             problem.loss_weight,
@@ -76,10 +81,11 @@ class LinearTrainer:
             report(entry)
 
         own = self.settings
-        task = Task(self.design, self.problem.objective(lam), own.l2, own.tol)
+        design = self.design if own.solver.one_row_at_a_time else self._sparse
+        task = Task(design, replace(self._objective, lam=lam), own.l2, own.tol)
         begin = Start(np.zeros(self.design.shape))
         if start is not None:
-            begin = Start(self.design.parameters(start.weights, start.shift), start.duals)
+            begin = Start(self.design.parameters(start.weights, start.shift), start.duals, metric=self._metric)
         file = self._checkpoint(lam, start, held_out) if saving else None
         saved = None if file is None else file.load()
         if saved is not None:
@@ -87,10 +93,21 @@ class LinearTrainer:
             rng.bit_generator.state = saved.random
         watch = Overseer(self.design, file, rng, held_out, lam)
         solution = watch.choose(own.solver.solve(task, begin, rng, record, watch), task.objective)
+        self._metric = solution.metric
         if file is not None:
             file.remove()
         weights, shift = self.design.coefficients(solution.theta)
         return Fit(weights, shift, solution.duals, history, solution.converged, solution.n_iter, self.design)
+
+    @functools.cached_property
+    def _objective(self) -> FairObjective:
+        """The objective, at any λ."""
+        return self.problem.objective(0.0)
+
+    @functools.cached_property
+    def _sparse(self) -> Design:
+        """The design for solvers that go through all rows at once, again and again."""
+        return sparse_view(self.design)
 
     def _checkpoint(self, lam: float, start: Fit | None, held_out: Problem | None) -> Checkpoint | None:
         """The checkpoint of this very fit: the same rows, options, λ, start and judges."""

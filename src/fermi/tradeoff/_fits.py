@@ -21,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from fermi.errors import ConstantPredictionWarning
 from fermi.inputs.features import known_target
 from fermi.inputs.groups import positions
+from fermi.inputs.sharing import remembered, shared_rows
 from fermi.tradeoff._figures import Predicted
 from fermi.tradeoff._knob import ANY, Knob
 from fermi.tradeoff._splits import Fold, GivenRows
@@ -72,10 +73,14 @@ class CurvePlan:
         One that fails is left out with a warning, so that the hours of the others are not lost. At the first value of
         all, which is the easiest, the error is raised: the mistake is most likely one that concerns them all.
         """
-        fold, last = self.folds[chain.fold], chain.fold == len(self.folds) - 1
-        train = self.given.take(fold.train)
+        with shared_rows() if self.knob.reads_rows else nullcontext():
+            return self._run(chain, say)
+
+    def _run(self, chain: Chain, say: Callable[[float], None]) -> tuple[list[Outcome], list[Said]]:
+        last = chain.fold == len(self.folds) - 1
+        train, judged = remembered((self, chain.fold), lambda: self._rows(self.folds[chain.fold]))
         shown: dict[str, GivenRows | None] = {"train": train, "test": self.test} if last else {}
-        shown["validation"] = self.given.take(fold.judged) if len(fold.judged) else None
+        shown["validation"] = judged
         outcomes: list[Outcome] = []
         said: list[Said] = []
         model = chain.start
@@ -93,6 +98,10 @@ class CurvePlan:
             model = fitted
             outcomes.append(Outcome(value, model if last or self.knob.chained else None, seconds, seen))
         return outcomes, said
+
+    def _rows(self, fold: Fold) -> tuple[GivenRows, GivenRows | None]:
+        """The rows that train, and those that judge if there are any."""
+        return self.given.take(fold.train), self.given.take(fold.judged) if len(fold.judged) else None
 
     def _made(self, value: float, train: GivenRows, start: Any) -> tuple[Any, float]:
         """Make a model of its own at one value, from the one before if there is one, and time it."""

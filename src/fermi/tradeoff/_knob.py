@@ -115,6 +115,11 @@ class Knob:
         return self.in_place and "warm_start" in self.own
 
     @property
+    def reads_rows(self) -> bool:
+        """Whether the owner is handed the rows themselves, the same in every fit, and can read them once."""
+        return self.warm and not self.prefix and self.name == "lam"
+
+    @property
     def one_fit(self) -> bool:
         """Whether one fit is enough for all values: each is made of it by `at`."""
         return self.in_place and self.name == BOUND

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.exceptions import FitFailedWarning
 from fermi.errors import FermiError
 from fermi.fitting.problem import Problem
 from fermi.fitting.progress import Progress
+from fermi.inputs.sharing import shared_rows
 from fermi.tradeoff._curve import Kept, TradeoffCurve
 from fermi.tradeoff._figures import Predicted, figures
 from fermi.tradeoff._fits import Chain, CurvePlan, Outcome, Said, repeat, run_chains
@@ -95,7 +97,8 @@ def tradeoff_curve(
     rows = {"train": coded.take(folds[-1].train), "validation": held_out}
     if test is not None:
         rows["test"] = test.coded
-    with Progress(progress) as bar:
+    # The rows of several folds at once would be several copies of the data: each chain then keeps its own.
+    with Progress(progress) as bar, shared_rows() if knob.reads_rows and len(folds) == 1 else nullcontext():
         sweep = _Sweep(plan, rows, n_jobs, bar)
         sweep.extend(values)
         if lams is None:

@@ -6,7 +6,7 @@ To add one, write a frozen dataclass whose fields are the options it takes, with
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,20 +26,28 @@ class Task(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Where a solver begins: θ, W of each term or None, and the passes or iterations that an interrupted run made."""
+    """Where a solver begins: θ, W of each term or None, and the passes or iterations that an interrupted run made.
+
+    `metric` is that of a solution of the same rows at another λ, for a solver that can begin with it.
+    """
 
     theta: Floats
     duals: tuple[Floats, ...] | None = None
     passes: int = 0
+    metric: Any = None
 
 
 class Solution(NamedTuple):
-    """A solution: θ, W of each term (Z × k × m), whether the tolerance was met, and the passes or iterations."""
+    """A solution: θ, W of each term (Z × k × m), whether the tolerance was met, and the passes or iterations.
+
+    `metric` is what a solver knows of how the objective bends near by, for a `Start` at another λ.
+    """
 
     theta: Floats
     duals: tuple[Floats, ...]
     converged: bool
     n_iter: int
+    metric: Any = None
 
 
 class Watch(Protocol):

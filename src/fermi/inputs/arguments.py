@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fermi._files import shown
 from fermi.errors import bad_argument, listed
 
 AT_LEAST_ZERO = "a finite number of at least 0"
@@ -50,6 +51,19 @@ def generator(random_state: Any) -> np.random.Generator:
         raise bad_argument("random_state", f"is {random_state!r}", "None, a whole number or a generator") from None
 
 
+def seed_of(random_state: Any) -> str:
+    """What tells a seed from another: nothing for None. A generator is known by what it was seeded with."""
+    if random_state is None:
+        return ""
+    bits = getattr(random_state, "bit_generator", random_state)
+    seeds = getattr(bits, "seed_seq", None) or bits
+    if isinstance(seeds, np.random.SeedSequence):
+        return f"{seeds.entropy!r} {seeds.spawn_key!r}"
+    if isinstance(random_state, np.random.RandomState):
+        return repr([np.asarray(part).tolist() for part in random_state.get_state(legacy=True)])
+    return repr(random_state.tolist() if isinstance(random_state, np.generic | np.ndarray) else random_state)
+
+
 def flag(name: str, value: Any) -> bool:
     """Check that an argument is True or False, or 1 or 0, and return it as a bool."""
     if not isinstance(value, bool | np.bool_ | int) or value not in (0, 1):
@@ -65,8 +79,16 @@ def existing_folder(name: str, value: Any) -> Path | None:
         path = Path(value)
     except TypeError:
         raise bad_argument(name, f"is {value!r}", "a path or None") from None
+    expected = "a file in an existing folder"
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:  # a name that is too long, or holds NUL
+        reason = getattr(error, "strerror", None) or error
+        raise bad_argument(name, f"is {shown(path)}, no name for a file ({reason})", expected) from None
     if path.is_dir():
-        raise bad_argument(name, f"is {str(path)!r}, a folder", "a file in an existing folder")
+        raise bad_argument(name, f"is {str(path)!r}, a folder", expected)
     if not path.parent.is_dir():
-        raise bad_argument(name, f"is {str(path)!r}, whose folder does not exist", "a file in an existing folder")
+        raise bad_argument(name, f"is {str(path)!r}, whose folder does not exist", expected)
     return path

@@ -18,6 +18,7 @@ from fermi.linear.solvers.contract import UNWATCHED, Solution, Start, Task, Watc
 _ITERATIONS = 1000
 _ROUND = 6  # iterations in the coordinates of one factorisation, where that costs about as much as three of them
 _PER_COLUMN = 1 / 32  # what each column adds to its price, in iterations
+_SAVED = 100  # iterations between two checkpoints where nothing is factorised: SciPy's memory begins anew there
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,15 @@ class LBFGS:
         steps = Steps(task, start, self.max_iter or _ITERATIONS, report, watch)
         factorised = fits(task)
         with limited_threads(task.design.X):
-            point = Point.of(task, start.theta)
+            point = Point.of(task, steps.theta)
             while not steps.over(point):
+                steps.save(point)
                 before = point
                 if factorised:
                     metric = Metric.at(task, point.logits)
                     point = _round(task, point, metric, steps, _ROUND + int(_PER_COLUMN * point.gradient.size))
                 else:
-                    point = _round(task, point, Identity(), steps, steps.left)
+                    point = _round(task, point, Identity(), steps, _SAVED if watch.saves else steps.left)
                 steps.compare(before, point)
             return steps.solution(point)
 

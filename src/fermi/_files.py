@@ -7,11 +7,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fermi.errors import DataError
 
+_unfinished: set[Path] = set()
 _SHORT, _LONG = 20, 200  # letters that are kept of a name: in a temporary one, in a message
 
 
@@ -40,6 +41,7 @@ def _partial_file(path: Path) -> Iterator[Path]:
     handle, name = tempfile.mkstemp(dir=near, prefix=f".{path.stem[:_SHORT]}-", suffix=ending)
     os.close(handle)
     partial = Path(name)
+    _unfinished.add(partial)
     try:
         yield partial
         partial.chmod(0o666 & ~_umask())  # mkstemp's files are for their owner alone
@@ -47,6 +49,7 @@ def _partial_file(path: Path) -> Iterator[Path]:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+        _unfinished.discard(partial)
 
 
 def shown(path: Path) -> str:
@@ -69,6 +72,7 @@ def whole_folder(path: Path, names: Collection[str]) -> Iterator[Path]:
     near = _nearest_folder(path)
     partial = Path(tempfile.mkdtemp(dir=near, prefix=f".{path.name}-"))
     before = partial.with_name(f"{partial.name}-before")
+    _unfinished.add(partial)
     try:
         yield partial
         partial.chmod(0o777 & ~_umask())
@@ -82,8 +86,17 @@ def whole_folder(path: Path, names: Collection[str]) -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        _unfinished.discard(partial)
         if path.exists():
             shutil.rmtree(before, ignore_errors=True)
+
+
+def discard_unfinished() -> None:
+    """Remove what is being written, for a process that is about to end without coming back to it."""
+    for partial in list(_unfinished):
+        shutil.rmtree(partial, ignore_errors=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def _nearest_folder(path: Path) -> Path:

@@ -19,8 +19,8 @@ _KINDS = {"f": "numbers", "iu": "whole numbers"}
 class Archive:
     """The arrays of an npz file. `ValueError` says what is wrong with one that is not as it should be."""
 
-    def __init__(self, file: zipfile.ZipFile) -> None:
-        self._file = file
+    def __init__(self, file: zipfile.ZipFile, prefix: str = "") -> None:
+        self._file, self._prefix = file, prefix
 
     @classmethod
     @contextmanager
@@ -34,7 +34,17 @@ class Archive:
     @property
     def names(self) -> list[str]:
         """The names of all arrays."""
-        return [name.removesuffix(".npy") for name in self._file.namelist()]
+        every = (name.removesuffix(".npy") for name in self._file.namelist())
+        return [name.removeprefix(self._prefix) for name in every if name.startswith(self._prefix)]
+
+    def under(self, prefix: str) -> Archive:
+        """The arrays whose names begin so, by what follows."""
+        return Archive(self._file, self._prefix + prefix)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of an array that is not read."""
+        with self._file.open(self._entry(name)) as file:
+            return _HEADERS[np.lib.format.read_magic(file)](file)[0]
 
     def numbers(self, name: str, shape: tuple[int, ...], kinds: str = "f") -> NDArray[Any]:
         """Read an array of finite numbers of one shape and of a NumPy kind."""
@@ -45,9 +55,7 @@ class Archive:
 
     def read(self, name: str, kinds: str, shape: tuple[int, ...] | None = None) -> NDArray[Any]:
         """Read an array whose dtype is of one of the NumPy kinds, and of one shape if that is known."""
-        if name not in self.names:
-            raise ValueError(f"the array {name} is missing")
-        entry = self._file.getinfo(f"{name}.npy")
+        entry = self._entry(name)
         with self._file.open(entry) as file:
             found, by_columns, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
             if dtype.kind not in kinds:
@@ -60,3 +68,8 @@ class Archive:
             data = file.read(size) + file.read()  # its end is where the checksum is looked at
         flat = np.frombuffer(data, dtype=dtype).astype(dtype.newbyteorder("="))
         return flat.reshape(found, order="F" if by_columns else "C")
+
+    def _entry(self, name: str) -> zipfile.ZipInfo:
+        if name not in self.names:
+            raise ValueError(f"the array {name} is missing")
+        return self._file.getinfo(f"{self._prefix}{name}.npy")

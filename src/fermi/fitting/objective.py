@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fermi._typing import Floats, Ints
 from fermi.compiled import kernels
@@ -59,6 +60,12 @@ class Term:
     def share(self) -> Floats:
         """The share of each row."""
         return self.rows.weight
+
+    @property
+    def compared(self) -> NDArray[np.bool_]:
+        """The conditions in which two groups occur, (Z,): in any other ERMI is zero whatever is predicted."""
+        several: NDArray[np.bool_] = (self.prior > 0.0).sum(axis=1) > 1
+        return several
 
     def laws(self, F: Floats) -> Floats:
         """The law of (S, Ŷ) given each z, for predictions F: Z × k × m."""

@@ -109,8 +109,10 @@ class Problem:
         return weight
 
     def objective(self, lam: float) -> FairObjective:
-        """The objective over these rows, loss + λ Σ ERMI."""
-        return FairObjective(self.target, self.loss_weight, tuple(Term.of(cells) for cells in self.cells()), lam)
+        """The objective over these rows, loss + λ Σ ERMI; without groups to compare λ is 0, lest it slow anything."""
+        terms = tuple(Term.of(cells) for cells in self.cells())
+        compares = any(bool(term.compared.any()) for term in terms)
+        return FairObjective(self.target, self.loss_weight, terms, lam if compares else 0.0)
 
     def cells(self) -> tuple[Cells, ...]:
         """The cells of the rows, for each attribute."""

@@ -148,7 +148,14 @@ class _Run:
         self.began = time.perf_counter()
         self.rows = [torch.as_tensor(problem.target), torch.as_tensor(problem.loss_weight * n)]
         self.rows += [torch.as_tensor(problem.conditions), torch.as_tensor(problem.weight * n / problem.weight.sum())]
-        self.groups = [torch.as_tensor(a.codes) for a in problem.attributes]
+        attributes = zip(self.regularizers, problem.attributes, strict=True)
+        self.groups = [self._compared(regularizer, attribute.codes) for regularizer, attribute in attributes]
+        self.compares = any(bool((codes >= 0).any()) for codes in self.groups)
+
+    def _compared(self, regularizer: FermiRegularizer, codes: Any) -> Tensor:
+        """The group of each row, -1 in a condition of one group, where ERMI is zero and W at its optimum already."""
+        several = np.append((regularizer.group_prior.cpu().numpy() > 0.0).sum(axis=1) > 1, False)
+        return torch.as_tensor(np.where(several[self.problem.conditions], codes, -1))
 
     def advance(self) -> None:
         """Make one pass over the rows, and record it."""
@@ -205,7 +212,7 @@ class _Run:
         own, left = self.own, 1.0
         if own.schedule == "linear":
             left = 1.0 - (self.step - 1) / self.total
-        waits = own.lr_w is None and self.ascent is not None and self.lam > 0.0
+        waits = own.lr_w is None and self.compares and self.lam > 0.0
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * left * float(theta_share(self.step, self.rate) if waits else 1.0)
         if self.ascent is not None:

@@ -14,6 +14,7 @@ from fermi._files import shown
 from fermi.errors import bad_argument, listed
 
 AT_LEAST_ZERO = "a finite number of at least 0"
+_LARGEST_WHOLE = 2**63 - 1
 AT_LEAST_ONE = "a whole number of at least 1"
 
 
@@ -21,16 +22,31 @@ def number(
     name: str, value: Any, expected: str, *, low: float, high: float = math.inf, open_low: bool = False
 ) -> float:
     """Check that an argument is a finite number within limits, and return it as a float."""
-    real = type(value) not in (bool, np.bool_) and isinstance(value, numbers.Real) and math.isfinite(value)
+    real = type(value) not in (bool, np.bool_) and isinstance(value, numbers.Real) and _fits(value)
     if not real or not low <= value <= high or (open_low and value == low):
-        raise bad_argument(name, f"is {value!r}", expected)
+        raise bad_argument(name, f"is {_shown(value)}", expected)
     return float(value)
+
+
+def _fits(value: Any) -> bool:
+    """Whether a number is finite as a float."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # 10**400, say
+        return False
+
+
+def _shown(value: Any) -> str:
+    """A value for a message; Python does not write out whole numbers of thousands of digits."""
+    if isinstance(value, int) and abs(value) > _LARGEST_WHOLE:
+        return "a whole number of more than 19 digits"
+    return repr(value)
 
 
 def whole(name: str, value: Any, expected: str, *, low: int) -> int:
     """Check that an argument is a whole number of at least `low`, and return it."""
-    if type(value) is bool or not isinstance(value, numbers.Integral) or value < low:
-        raise bad_argument(name, f"is {value!r}", expected)
+    if type(value) is bool or not isinstance(value, numbers.Integral) or not low <= int(value) <= _LARGEST_WHOLE:
+        raise bad_argument(name, f"is {_shown(value)}", expected)
     return int(value)
 
 

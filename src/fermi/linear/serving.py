@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fermi._typing import Floats
-from fermi.errors import FermiError
+from fermi.errors import FermiError, bad_argument
 from fermi.inputs.features import read_features
 
 
@@ -35,7 +35,10 @@ class LinearScores:
         """
         check_is_fitted(self)
         matrix, _ = read_features(self, X, reset=False)
-        logits: Floats = np.asarray(matrix @ self.coef_.T.astype(matrix.dtype)) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):
+            logits: Floats = np.asarray(matrix @ self.coef_.T.astype(matrix.dtype)) + self.intercept_
+        if not np.isfinite(logits).all():
+            raise bad_argument("X", "holds numbers too large for this model", "rows like those of `fit`")
         return logits[:, 0] if len(self.coef_) == 1 else logits
 
     def to_sklearn(self) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fermi._typing import Floats
+from fermi.errors import DivergedError
 from fermi.formulas.ermi import nonzero
 from fermi.linear.solvers.anchor import Anchor
 
@@ -31,7 +32,13 @@ class StepMatrices:
     ) -> StepMatrices:
         """Make the steps: H = diagonal + penalty + JᵀJ, inverted by the Woodbury identity; D⁻¹ of each term."""
         H = diagonal + penalty
-        core: Floats = np.linalg.inv(np.eye(len(J)) + (J / H.ravel()) @ J.T).astype(np.float64)
+        gram = np.eye(len(J)) + (J / H.ravel()) @ J.T
+        if not np.isfinite(gram).all():
+            raise DivergedError("The steps diverged: choose a smaller `lam`, or solver='lbfgs'.")
+        try:
+            core: Floats = np.linalg.inv(gram).astype(np.float64)
+        except np.linalg.LinAlgError:  # it is at least the identity, but rounding says otherwise where λ is huge
+            core = np.linalg.pinv(gram, hermitian=True).astype(np.float64)
         return cls(H, J, core, penalty, ascent, radius)
 
     def descend(self, theta: Floats, v: Floats) -> Floats:

@@ -7,21 +7,41 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fermi.errors import DataError
 
+_unfinished: set[Path] = set()
+_SHORT, _LONG = 20, 200  # letters that are kept of a name: in a temporary one, in a message
+
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give a path to write to beside `path`: it takes the place of `path` when all is written, and goes on failure."""
+    """Give a path to write to beside `path`: it takes the place of `path` when all is written, and goes on failure.
+
+    Its name cannot be guessed, so that nobody can put a link in its place. A full disk, a folder that cannot be
+    written and a name that cannot be one are a `DataError`.
+    """
+    try:
+        with _partial_file(path) as partial:
+            yield partial
+    except OSError as error:
+        raise DataError(f"{shown(path)} cannot be written: {error.strerror or error}.") from error
+
+
+@contextmanager
+def _partial_file(path: Path) -> Iterator[Path]:
+    if "\0" in str(path):
+        raise DataError(f"{shown(path)} cannot be written: no name holds a NUL.")
     if path.is_dir():
         raise DataError(f"{str(path)!r} is a folder, not the name of a file.")
     near = _nearest_folder(path)
-    handle, name = tempfile.mkstemp(dir=near, prefix=f".{path.stem}-", suffix="".join(path.suffixes))
+    ending = "".join(path.suffixes)[-_SHORT:]
+    handle, name = tempfile.mkstemp(dir=near, prefix=f".{path.stem[:_SHORT]}-", suffix=ending)
     os.close(handle)
     partial = Path(name)
+    _unfinished.add(partial)
     try:
         yield partial
         partial.chmod(0o666 & ~_umask())  # mkstemp's files are for their owner alone
@@ -29,6 +49,13 @@ def whole_file(path: Path) -> Iterator[Path]:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+        _unfinished.discard(partial)
+
+
+def shown(path: Path) -> str:
+    """A path for a message, cut short."""
+    text = str(path)
+    return repr(text if len(text) <= _LONG else f"{text[:_LONG]}...")
 
 
 @contextmanager
@@ -45,6 +72,7 @@ def whole_folder(path: Path, names: Collection[str]) -> Iterator[Path]:
     near = _nearest_folder(path)
     partial = Path(tempfile.mkdtemp(dir=near, prefix=f".{path.name}-"))
     before = partial.with_name(f"{partial.name}-before")
+    _unfinished.add(partial)
     try:
         yield partial
         partial.chmod(0o777 & ~_umask())
@@ -58,8 +86,17 @@ def whole_folder(path: Path, names: Collection[str]) -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        _unfinished.discard(partial)
         if path.exists():
             shutil.rmtree(before, ignore_errors=True)
+
+
+def discard_unfinished() -> None:
+    """Remove what is being written, for a process that is about to end without coming back to it."""
+    for partial in list(_unfinished):
+        shutil.rmtree(partial, ignore_errors=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def _nearest_folder(path: Path) -> Path:

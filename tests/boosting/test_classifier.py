@@ -196,3 +196,23 @@ def test_a_missing_library_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delitem(sys.modules, "fermi.boosting._lightgbm", raising=False)
     with pytest.raises(ImportError, match=r'This needs `lightgbm`: pip install "fermi-fair\[boosting\]"'):
         fitted()
+
+
+@pytest.mark.parametrize("booster", ["lightgbm", "xgboost"])
+def test_what_single_precision_does_not_hold_is_one_sentence(booster: str) -> None:
+    pytest.importorskip(booster, reason=f"the extra with {booster} is not installed")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y, s = (X[:, 0] > 0).astype(int), (X[:, 1] > 0).astype(int)
+    model = FermiBoostingClassifier(booster=booster, n_estimators=3, random_state=0)
+    for weight in (1e95, 1e-95):
+        with pytest.raises(fermi.FermiError, match="do not fit into the single precision that boosters compute in"):
+            model.fit(X, y, sensitive_features=s, sample_weight=np.full(200, weight))
+    with pytest.raises(fermi.FermiError, match="choose a smaller `lam`"):
+        model.set_params(lam=1e100).fit(X, y, sensitive_features=s)
+    giant, model = X * [1e150, 1.0, 1.0], model.set_params(lam=1.0)
+    if booster == "lightgbm":
+        assert np.isfinite(model.fit(giant, y, sensitive_features=s).predict_proba(giant)).all()
+    else:
+        with pytest.raises(fermi.FermiError, match="`X` holds numbers that single precision cannot"):
+            model.fit(giant, y, sensitive_features=s)

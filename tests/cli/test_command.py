@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -167,6 +168,45 @@ def test_ctrl_c_is_one_line_and_exit_code_1() -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=600)
     assert (process.returncode, err) == (1, "fermi: interrupted\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a mutex of all zeros is Linux's")
+def test_native_code_that_never_comes_back_is_ended_too(tmp_path: Path) -> None:
+    """A mutex that is locked twice waits for ever and does not notice signals, like a parser that runs in a circle."""
+    script = "import ctypes, sys, fermi.cli.demo; from fermi import cli; from fermi._files import whole_folder\n"
+    script += "from fermi.cli import _ending; from pathlib import Path; _ending._GRACE = 0.3\n"
+    script += "def stuck(*a, **k):\n"
+    script += f"    with whole_folder(Path({str(tmp_path)!r}) / 'new', ['a']) as partial:\n"
+    script += "        (partial / 'a').write_text('half'); print('started', flush=True)\n"
+    script += "        lock, mutex = ctypes.CDLL(None).pthread_mutex_lock, ctypes.create_string_buffer(64)\n"
+    script += "        lock(mutex); lock(mutex)\n"
+    script += "sys.modules['fermi.cli.demo'].run = stuck; sys.exit(cli.main(['demo']))"
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)
+        try:
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, err) == (1, "fermi: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_child_that_is_ended_does_not_end_its_parent() -> None:
+    script = "import os, signal, sys, time, fermi.cli.demo; from fermi import cli; from fermi.cli import _ending\n"
+    script += "_ending._GRACE = 0.2\n"
+    script += "def parent(*a, **k):\n"
+    script += "    child = os.fork()\n"
+    script += "    if not child: time.sleep(60); os._exit(0)\n"
+    script += "    time.sleep(0.3); os.kill(child, signal.SIGTERM); os.waitpid(child, 0)\n"
+    script += "    time.sleep(1.0); print('done')\n"
+    script += "sys.modules['fermi.cli.demo'].run = parent; sys.exit(cli.main(['demo']))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "done")
 
 
 def test_a_benchmark_s_ratio_is_ours_over_the_peer_s() -> None:

@@ -155,7 +155,7 @@ def test_automatic_steps_that_diverge_are_tried_again_at_a_tenth(caplog: pytest.
     wild = linear(1e200, 0.05, 1500, automatic=True)
     with pytest.raises(fermi.FermiError, match="The steps diverged"):
         run(design, objective, epochs=1, steps=wild)
-    assert len(caplog.records) == 4
+    assert len(caplog.records) == 3
     caplog.clear()
     found, history = run(design, objective, epochs=1, steps=linear(300.0, 0.05, 1500, automatic=True))
     assert 1 <= len(caplog.records) <= 3

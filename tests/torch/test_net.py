@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import io
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from torch import nn
 import fermi
 from fermi.fitting.problem import Source, read_problem
 from fermi.torch import FermiNet, models
+from fermi.torch._saved import SavedRun
 from fermi.torch._trainer import _Alone
 from fermi.torch.feed import Feed
 from tests.torch.samples import table
@@ -165,6 +168,52 @@ def test_an_interrupted_fit_goes_on_and_ends_the_same(tmp_path: Path) -> None:
     file.write_bytes(b"no checkpoint")
     with pytest.raises(fermi.FermiError, match="is no checkpoint, or damaged: delete it"):
         net.fit(X, y, sensitive_features=s)
+
+
+@short
+@pytest.mark.filterwarnings("ignore:After . passes the loss is")
+def test_a_checkpoint_that_is_not_as_it_was_written_is_refused(tmp_path: Path) -> None:
+    X, y, s = table(200)
+    file = tmp_path / "net.pt"
+    options: dict[str, Any] = {"max_epochs": 3, "batch_size": 50, "random_state": 0, "checkpoint": file}
+    Bomb.fuse = 15  # some way into the second pass
+    net = FermiNet(Bomb, **options)
+    with pytest.raises(Interrupted):
+        net.fit(X, y, sensitive_features=s)
+    whole = file.read_bytes()
+    rng = np.random.default_rng(0)
+    flipped = [whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :] for at in rng.integers(len(whole), size=40)]
+    for damaged in (*(whole[:at] for at in rng.integers(len(whole), size=20)), *flipped):
+        file.write_bytes(damaged)
+        with pytest.raises(fermi.FermiError, match="is no checkpoint, or damaged: delete it"):
+            net.fit(X, y, sensitive_features=s)
+    changes: list[Callable[[Any], Any]] = [
+        lambda state: state.update(epoch=7),
+        lambda state: state.update(step="many"),
+        lambda state: state.update(shares=state["shares"][:, :1]),
+        lambda state: state.pop("history"),
+        lambda state: state["states"].pop(),
+        lambda state: state["states"][0].update({k: v[:1] for k, v in state["states"][0].items()}),
+        lambda state: state["states"][0].update({k: v * np.nan for k, v in state["states"][0].items()}),
+        lambda state: state["optimizer"]["state"][0].update(exp_avg=torch.zeros(3)),
+        lambda state: state.update(best_states=[{}, {}]),
+        lambda state: state.update(order="{}"),
+        lambda state: state.update(random=torch.zeros(5)),
+    ]
+    for change in changes:  # by somebody who knows how it is sealed
+        state = torch.load(io.BytesIO(whole), weights_only=True)
+        change(state)
+        content = io.BytesIO()
+        torch.save(state, content)
+        SavedRun(file, "")._write(content.getvalue())
+        with pytest.raises(fermi.FermiError, match="is no checkpoint, or damaged: delete it"):
+            net.fit(X, y, sensitive_features=s)
+    SavedRun(file, "")._write(whole[: whole.rindex(b"\nfermi checkpoint")])
+    swapped = X.copy()
+    swapped[[0, 1]] = swapped[[1, 0]]
+    with pytest.raises(fermi.FermiError, match="belongs to a fit with other data or options"):
+        net.fit(swapped, y, sensitive_features=s)
+    net.fit(X, y, sensitive_features=s)
 
 
 @short

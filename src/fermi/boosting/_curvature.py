@@ -42,7 +42,10 @@ class CurvatureBound:
     def raise_hessian(self, hessian: Floats, F: Floats, found: Sequence[Charges], rate: float, factor: float) -> None:
         """Make `hessian`, now `factor` · w F (1 − F), at least `rate` · D; `found` are each term's charges at F."""
         m = len(F)
-        stiffness = [2.0 * (c.W * c.W).sum(axis=1) / nonzero(c.laws.sum(axis=1)) for c in found]
+        stiffness = [
+            rows.term.compared[:, None] * 2.0 * (c.W * c.W).sum(axis=1) / nonzero(c.laws.sum(axis=1))
+            for rows, c in zip(self._terms, found, strict=True)
+        ]
         steepest = [
             np.ptp(c.costs, axis=0).max() + 0.25 * B.sum(axis=1).max() for c, B in zip(found, stiffness, strict=True)
         ]

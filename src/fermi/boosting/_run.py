@@ -6,12 +6,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from fermi._typing import Floats
 from fermi.boosting.custom_objective import BoostingObjective
 from fermi.errors import DivergedError
 from fermi.fitting.contract import Record
 from fermi.fitting.history import parts
 from fermi.fitting.objective import Value
+
+_SMALLEST, _LARGEST = 1e-37, 1e37  # of a gradient, whose sums over rows must fit as well
 
 
 class Run:
@@ -38,6 +42,13 @@ class Run:
         """Gradient and Hessian of the objective for the next round."""
         value, gradient, hessian = self.fair.derivatives(scores, factor)
         self._record(value)
+        largest = max(float(np.abs(gradient).max()), float(hessian.max()))
+        vanished = len(self.history) == 1 and 0.0 < float(np.abs(gradient).max()) < _SMALLEST
+        if not largest < _LARGEST or vanished:
+            raise DivergedError(
+                "The gradients do not fit into the single precision that boosters compute in: choose a smaller `lam`, "
+                "or weights nearer to 1."
+            )
         return gradient, hessian
 
     def judge(self, scores: Any) -> float:

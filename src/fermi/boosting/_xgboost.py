@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from fermi._optional import require
 from fermi._typing import Floats
 from fermi.boosting._run import Run
 from fermi.boosting.custom_objective import BoostingObjective, xgboost_factor
+from fermi.errors import bad_argument
 from fermi.fitting.problem import Problem
 
 xgboost = require("xgboost", extra="boosting")
@@ -24,11 +27,13 @@ def canonical(name: str) -> str | None:
 def make_data(problem: Problem, fair: BoostingObjective, params: dict[str, Any], reference: Any = None) -> Any:
     """Make XGBoost's data set of rows, binned as `reference` if given."""
     if params.get("tree_method") in ("exact", "approx"):  # they make bins of their own, or none
-        return xgboost.DMatrix(_dense(problem.X), problem.target, enable_categorical=True)
+        with _refusing_giants():
+            return xgboost.DMatrix(_dense(problem.X), problem.target, enable_categorical=True)
     options = {"ref": reference, "enable_categorical": True}
     if "max_bin" in params:
         options["max_bin"] = params["max_bin"]
-    return xgboost.QuantileDMatrix(_dense(problem.X), problem.target, **options)
+    with _refusing_giants():
+        return xgboost.QuantileDMatrix(_dense(problem.X), problem.target, **options)
 
 
 def train(data: Any, judges: Any, run: Run, params: dict[str, Any]) -> tuple[Any, int]:
@@ -56,8 +61,21 @@ def train(data: Any, judges: Any, run: Run, params: dict[str, Any]) -> tuple[Any
 
 def raw_scores(booster: Any, X: Any) -> Floats:
     """The raw scores of rows: (n,) of the second of two classes, else (n, m)."""
-    rows = xgboost.DMatrix(_dense(X), enable_categorical=True)
+    with _refusing_giants():
+        rows = xgboost.DMatrix(_dense(X), enable_categorical=True)
     return np.asarray(booster.predict(rows, output_margin=True), dtype=np.float64)
+
+
+@contextmanager
+def _refusing_giants() -> Iterator[None]:
+    """Say in one sentence what XGBoost says of numbers that become infinite in single precision."""
+    try:
+        with np.errstate(over="ignore"):
+            yield
+    except xgboost.core.XGBoostError as error:
+        if "Input data contains" not in str(error):
+            raise
+        raise bad_argument("X", "holds numbers that single precision cannot", "at most 3e38 in magnitude") from None
 
 
 def _dense(X: Any) -> Any:

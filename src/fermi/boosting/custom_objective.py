@@ -54,8 +54,8 @@ class BoostingObjective:
         n, m = len(problem.target), len(classes)
         # The boosters' sums run over the rows' weights, so the means of Φ are scaled by their total.
         self._weight = self._total * self._fair.weight
-        self._terms = [TermRows(term, m, lam * self._total) for term in self._fair.terms]
-        self._bound = CurvatureBound(self._terms, self._weight) if lam > 0.0 and self._terms else None
+        self._terms = [TermRows(term, m, self._fair.lam * self._total) for term in self._fair.terms]
+        self._bound = CurvatureBound(self._terms, self._weight) if self._fair.lam > 0.0 and self._terms else None
         # Fresh memory in every round would cost more than what is computed in it.
         self._room = np.empty((m, n))
 

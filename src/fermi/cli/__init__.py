@@ -6,29 +6,24 @@ Exit codes: 0 success, 2 a user's mistake (one line on stderr), 1 anything else.
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 from collections.abc import Sequence
 
 import typer
 
 from fermi.cli._app import app
+from fermi.cli._ending import ending_on_signals
 from fermi.cli._flags import in_options
 from fermi.errors import FermiError
 
 
-def _end_like_ctrl_c(*names: str) -> None:
-    """End on these signals as on Ctrl-C, so that half-written files are removed; `nohup` is respected."""
-    for number in (getattr(signal, name) for name in names if hasattr(signal, name)):  # Windows has not all
-        if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
-    if threading.current_thread() is threading.main_thread():
-        _end_like_ctrl_c("SIGTERM", "SIGHUP")
+    with ending_on_signals():
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = app(args=arguments, prog_name="fermi", standalone_mode=False)
         sys.stdout.flush()

@@ -7,10 +7,11 @@ per column.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fermi._typing import Floats, Ints
 from fermi.compiled import kernels
@@ -66,6 +67,12 @@ class Term:
     def share(self) -> Floats:
         """The share of each row."""
         return self.rows.weight
+
+    @property
+    def compared(self) -> NDArray[np.bool_]:
+        """The conditions in which two groups occur, (Z,): in any other ERMI is zero whatever is predicted."""
+        several: NDArray[np.bool_] = (self.prior > 0.0).sum(axis=1) > 1
+        return several
 
     def laws(self, F: Floats) -> Floats:
         """The law of (S, Ŷ) given each z, for predictions F: Z × k × m."""
@@ -125,6 +132,11 @@ class FairObjective:
     weight: Floats
     terms: tuple[Term, ...]
     lam: float
+
+    def at(self, lam: float) -> FairObjective:
+        """The objective of the same rows at another λ; without groups to compare λ is 0, lest it slow anything."""
+        compares = any(bool(term.compared.any()) for term in self.terms)
+        return replace(self, lam=lam if compares else 0.0)
 
     def evaluate(self, logits: Floats) -> Value:
         """The objective Φ and its parts at some logits."""

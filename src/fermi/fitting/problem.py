@@ -18,6 +18,8 @@ from fermi.inputs.groups import ARGUMENT, ordered_codes
 from fermi.inputs.predictions import read_weight
 from fermi.notions import ConditionWeights, Notion
 
+_LEAST_TOTAL, _LARGEST_TOTAL = 1e-100, 1e100  # of weights, whose products and quotients must be numbers
+
 
 class Attribute(NamedTuple):
     """The groups of one ERMI term: their labels and each row's code, -1 where it is unknown."""
@@ -115,7 +117,7 @@ class Problem:
         """The objective over these rows, loss + λ Σ ERMI."""
         weighs = self.condition_weights is not None
         terms = tuple(Term.of(cells, self.factors(cells.totals()) if weighs else None) for cells in self.cells())
-        return FairObjective(self.target, self.loss_weight, terms, lam)
+        return FairObjective(self.target, self.loss_weight, terms, 0.0).at(lam)
 
     def factors(self, joint: Floats) -> Floats | None:
         """The factor of each condition's rows in a term whose cells weigh `joint`, Z × k; None where all are 1."""
@@ -198,6 +200,10 @@ def read_problem(
             ("fairness", notion.column),
         ]
     )
+    total = 1.0 if weight is None or not n else float(weight.sum())
+    if not _LEAST_TOTAL <= total <= _LARGEST_TOTAL:
+        expected = f"one from {_LEAST_TOTAL:.0e} to {_LARGEST_TOTAL:.0e}"
+        raise bad_argument("sample_weight", f"has the sum {total:.3g}", expected)
     conditions = notion.conditions(labels, n, classes, None if weight is None else weight > 0)
     weight = np.ones(n) if weight is None else weight
     return Problem(

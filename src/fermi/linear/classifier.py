@@ -68,8 +68,8 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
     warm_start : bool
         Start from the coefficients of the last fit.
     checkpoint : path, optional
-        Save the state of a long fit here, and go on from there when the same `fit` is called again. The file goes
-        when the fit is done.
+        Save the state of a long fit here, and go on from there when the same `fit` is called again: the model is that
+        of an uninterrupted fit. The file goes when the fit is done.
     decision : "auto", "argmax" or "labels"
         How `max_violation` is kept. "argmax": find the smallest λ whose most probable classes keep it, instead of using
         `lam`. "labels": train with `lam`, and label by the stage of `FairLabels`, which charges classes for the groups

@@ -9,11 +9,15 @@ import numpy as np
 
 from fermi._typing import Floats
 from fermi.compiled import kernels
+from fermi.errors import bad_argument
 
 # A feature is divided by its standard deviation, or by a tenth of its largest deviation where that is more, so that a
 # rare category or a heavy tail does not turn single rows into giants that no step size suits.
 LARGEST = 10.0
 _NEARBY = 1000
+# Beyond, squares overflow; below, they underflow.
+_LARGEST_ENTRY = {"float32": 1e30, "float64": 1e140}
+_SMALLEST_SCALE = 1e-140
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +39,17 @@ class Design:
     def of(cls, X: Any, weight: Floats, *, intercept: bool, n_classes: int, l2: float = 0.0) -> Design:
         """Make a design by measuring the columns; sparse ones, or those without an intercept, are not centred."""
         if hasattr(X, "tocsr"):
-            centre = np.zeros(X.shape[1])
-            square = np.asarray(X.multiply(X).T @ weight, dtype=np.float64).ravel()
             largest = magnitude = np.asarray(abs(X).max(axis=0).todense(), dtype=np.float64).ravel()
+            refuse_giants(magnitude, X.dtype)
+            centre, square = np.zeros(X.shape[1]), sparse_squares(X, weight)
         else:
+            low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+            magnitude = np.maximum(np.abs(low), np.abs(high))
+            refuse_giants(magnitude, X.dtype)
             centre, square = column_moments(X, weight)
             if not intercept:
                 centre, square = np.zeros_like(centre), square + centre**2
-            low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
             largest = np.maximum(high - centre, centre - low)
-            magnitude = np.maximum(np.abs(low), np.abs(high))
         return cls(X, centre, scale_of(square, largest, magnitude, l2), intercept, n_classes, square)
 
     @property
@@ -97,6 +102,21 @@ class Design:
         return 0.5 * l2 * float((weights**2).sum()), gradient
 
 
+def refuse_giants(magnitude: Floats, dtype: Any) -> None:
+    """Refuse columns whose squares, or products with them, cannot be numbers any more."""
+    most, found = _LARGEST_ENTRY[np.dtype(dtype).name], float(magnitude.max(initial=0.0))
+    if found > most:
+        raise bad_argument("X", f"holds {found:.3g}", f"numbers of at most {most:.0e} in magnitude: use other units")
+
+
+def sparse_squares(X: Any, weight: Floats) -> Floats:
+    """The sums Σ weight · x² of the columns of a CSR matrix, in double precision."""
+    squares = X.astype(np.float64)  # a copy where it is double already, since what is squared must not be X
+    squares = squares.copy() if squares is X or np.shares_memory(squares.data, X.data) else squares
+    squares.data **= 2
+    return np.asarray(squares.T @ weight).ravel()
+
+
 def column_moments(X: Any, weight: Floats) -> tuple[Floats, Floats]:
     """Mean and variance of each column, for weights that sum to one, without a copy of X."""
     near = X[:_NEARBY].mean(axis=0, dtype=np.float64)  # close to the mean, so that hardly any digit is lost below
@@ -108,8 +128,10 @@ def column_moments(X: Any, weight: Floats) -> tuple[Floats, Floats]:
 def scale_of(square: Floats, largest: Floats, magnitude: Floats, l2: float) -> Floats:
     """What each column is divided by, from its mean square and largest deviation and its largest magnitude.
 
-    At least √l2: the curvature of the penalty, l2/scale², then never exceeds that of the loss by far.
+    At least √l2: the curvature of the penalty, l2/scale², then never exceeds that of the loss by far. And never so
+    little that its square is nothing: a column of such numbers has no say.
     """
     scale = np.maximum(np.sqrt(square), largest / LARGEST)
     # A constant column differs from its mean by rounding alone.
-    return np.maximum(np.where(scale > 1e-12 * magnitude, scale, 1.0), np.sqrt(l2))
+    least = max(float(np.sqrt(l2)), _SMALLEST_SCALE)
+    return np.maximum(np.where(scale > 1e-12 * magnitude, scale, 1.0), least)

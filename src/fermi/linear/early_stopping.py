@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from fermi._typing import Floats
-from fermi.fitting.checkpoint import Checkpoint
+from fermi.fitting.checkpoint import Checkpoint, Saved
+from fermi.fitting.contract import Record
 from fermi.fitting.objective import FairObjective
 from fermi.fitting.problem import Problem
 from fermi.linear.design import Design
@@ -17,7 +20,10 @@ _PATIENCE = 4  # records without a better objective on the rows held out
 
 
 class Overseer:
-    """A `Watch` that saves to a checkpoint and judges each θ on held-out rows; either may be None."""
+    """A `Watch` that saves to a checkpoint and judges each θ on held-out rows; either may be None.
+
+    Beside the solver's state a checkpoint holds that of the random numbers, the history and what was best so far.
+    """
 
     def __init__(
         self,
@@ -26,8 +32,9 @@ class Overseer:
         rng: np.random.Generator,
         held_out: Problem | None,
         lam: float,
+        history: list[Record],
     ) -> None:
-        self.design, self.file, self.rng = design, file, rng
+        self.design, self.file, self.rng, self.history = design, file, rng, history
         self.objective = None if held_out is None else held_out.objective(lam)
         self.rows = None if held_out is None else replace(design, X=held_out.X)
         self.best, self.waited = np.inf, 0
@@ -39,10 +46,34 @@ class Overseer:
         """The passes between two records: rows held out can only stop what they see."""
         return 10 if self.objective is None else 1
 
-    def __call__(self, theta: Floats, duals: tuple[Floats, ...], done: int) -> bool:
+    @property
+    def saves(self) -> bool:
+        """Whether there is a checkpoint."""
+        return self.file is not None
+
+    def save(self, state: Mapping[str, Any]) -> None:
+        """Write the checkpoint, if there is one."""
+        if self.file is None:
+            return
+        best: dict[str, Any] = {}
+        if np.isfinite(self.best):
+            best = {"best_theta": self.theta, "best": self.best, "waited": self.waited, "best_duals": len(self.duals)}
+            best |= {f"best_dual{t}": W for t, W in enumerate(self.duals)}
+        around = {"random": self.rng.bit_generator.state, "history": self.history}
+        self.file.save({**state, **best, **around})
+
+    def resume(self, saved: Saved, shapes: list[tuple[int, ...]]) -> None:
+        """Go back to where a checkpoint was written; `shapes` are those of W in each term."""
+        saved.continue_random("random", self.rng)
+        self.history[:] = saved.history("history")
+        if self.objective is not None and "best" in saved:
+            self.best, self.waited = saved.number("best", -np.inf), saved.whole("waited", 0, _PATIENCE)
+            self.theta = saved.array("best_theta", self.theta.shape)
+            kept = saved.whole("best_duals", 0, len(shapes))  # an exact solver has no W of its own
+            self.duals = tuple(saved.array(f"best_dual{t}", shape) for t, shape in enumerate(shapes[:kept]))
+
+    def __call__(self, theta: Floats, duals: tuple[Floats, ...]) -> bool:
         """Whether to stop at this record."""
-        if self.file is not None:
-            self.file.save(theta, duals, done, self.rng)
         if self.objective is None or self.rows is None:
             return False
         value = self.objective.evaluate(self.rows.logits(theta)).objective

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fermi._typing import Floats
-from fermi.linear.design import LARGEST, Design, scale_of
+from fermi.linear.design import LARGEST, Design, refuse_giants, scale_of, sparse_squares
 
 
 @dataclass(eq=False)
@@ -39,14 +39,16 @@ class Moments:
         """Take some rows into the moments (Chan, Golub and LeVeque's update)."""
         total = float(weight.sum())
         if hasattr(X, "tocsr"):
-            square = np.asarray(X.multiply(X).T @ weight, dtype=np.float64).ravel()
+            refuse_giants(np.asarray(abs(X).max(axis=0).todense(), dtype=np.float64), X.dtype)
+            square = sparse_squares(X, weight)
             mean = np.zeros_like(square)
             high = np.asarray(X.max(axis=0).todense(), dtype=np.float64).ravel()
             low = np.asarray(X.min(axis=0).todense(), dtype=np.float64).ravel()
         else:
+            low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+            refuse_giants(np.maximum(np.abs(low), np.abs(high)), X.dtype)
             mean = weight @ X / (total or 1.0) if centred else np.zeros(X.shape[1])
             square = weight @ (X - mean) ** 2
-            low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         both = self.weight + total
         if both > 0.0:
             shift = mean - self.mean

@@ -8,7 +8,7 @@ from typing import Any
 
 from fermi.errors import bad_argument
 from fermi.fitting.options import Common
-from fermi.inputs.arguments import AT_LEAST_ONE, AT_LEAST_ZERO, chosen, existing_folder, flag, number, whole
+from fermi.inputs.arguments import AT_LEAST_ONE, AT_LEAST_ZERO, chosen, existing_folder, flag, number, seed_of, whole
 from fermi.linear.solvers.contract import Solver
 from fermi.linear.solvers.lbfgs import LBFGS
 from fermi.linear.solvers.newton import Newton
@@ -29,6 +29,7 @@ class Settings(Common):
     fit_intercept: bool
     warm_start: bool
     checkpoint: Path | None
+    seed: str  # as far as it can be told from another
 
     @property
     def sgda(self) -> SGDA:
@@ -54,6 +55,7 @@ class Settings(Common):
             fit_intercept=flag("fit_intercept", estimator.fit_intercept),
             warm_start=flag("warm_start", estimator.warm_start),
             checkpoint=checkpoint,
+            seed=seed_of(estimator.random_state),
         )
 
 

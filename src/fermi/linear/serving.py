@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from fermi._typing import Floats
-from fermi.errors import FermiError
+from fermi.errors import FermiError, bad_argument
 from fermi.inputs.features import read_features
 from fermi.inputs.sharing import remembered
 
@@ -38,7 +38,10 @@ class LinearScores:
         names = getattr(self, "feature_names_in_", None)
         known = None if names is None else "\n".join(names)
         matrix, _ = remembered(("features", known, X), lambda: read_features(self, X, reset=False))
-        logits: Floats = np.asarray(matrix @ self.coef_.T.astype(matrix.dtype)) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):
+            logits: Floats = np.asarray(matrix @ self.coef_.T.astype(matrix.dtype)) + self.intercept_
+        if not np.isfinite(logits).all():
+            raise bad_argument("X", "holds numbers too large for this model", "rows like those of `fit`")
         return logits[:, 0] if len(self.coef_) == 1 else logits
 
     def to_sklearn(self) -> Any:

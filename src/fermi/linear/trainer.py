@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fermi._typing import Floats
-from fermi.fitting.checkpoint import Checkpoint, fingerprint
+from fermi.fitting.checkpoint import Checkpoint, fingerprint, parts_of
 from fermi.fitting.contract import Record, Report, unheard
 from fermi.fitting.objective import FairObjective
 from fermi.fitting.problem import Problem
@@ -74,24 +73,25 @@ class LinearTrainer:
 
         Training stops early when the objective on the rows held out has not fallen for some records.
         """
-        history: list[Record] = []
-
-        def record(entry: Record) -> None:
-            history.append(entry)
-            report(entry)
-
         own = self.settings
+        history: list[Record] = []
         design = self.design if own.solver.one_row_at_a_time else self._sparse
-        task = Task(design, replace(self._objective, lam=lam), own.l2, own.tol)
+        task = Task(design, self._objective.at(lam), own.l2, own.tol)
         begin = Start(np.zeros(self.design.shape))
         if start is not None:
             begin = Start(self.design.parameters(start.weights, start.shift), start.duals, metric=self._metric)
         file = self._checkpoint(lam, start, held_out) if saving else None
+        watch = Overseer(self.design, file, rng, held_out, lam, history)
         saved = None if file is None else file.load()
         if saved is not None:
-            begin = Start(saved.theta, saved.duals or None, saved.passes)
-            rng.bit_generator.state = saved.random
-        watch = Overseer(self.design, file, rng, held_out, lam)
+            begin = begin._replace(saved=saved)
+            watch.resume(saved, [(*term.prior.shape, self.problem.n_classes) for term in task.objective.terms])
+        earlier = history[-1]["seconds"] if history else 0.0
+
+        def record(entry: Record) -> None:
+            history.append({**entry, "seconds": earlier + entry["seconds"]})
+            report(history[-1])
+
         solution = watch.choose(own.solver.solve(task, begin, rng, record, watch), task.objective)
         self._metric = solution.metric
         if file is not None:
@@ -111,14 +111,13 @@ class LinearTrainer:
 
     def _checkpoint(self, lam: float, start: Fit | None, held_out: Problem | None) -> Checkpoint | None:
         """The checkpoint of this very fit: the same rows, options, λ, start and judges."""
-        own, problem = self.settings, self.problem
+        own = self.settings
         if own.checkpoint is None:
             return None
-        parts = (problem.target, problem.weight, problem.conditions, *(a.codes for a in problem.attributes))
-        seen = (problem.X.shape, self.design.centre, self.design.mean_square)
-        around = (None if start is None else start.weights, None if held_out is None else held_out.target)
+        rows = [parts_of(problem) for problem in (self.problem, held_out) if problem]
+        around = () if start is None else (start.weights, start.shift, *(start.duals or ()))
         # A function is known by its name: its address differs from process to process.
         steps = {name: getattr(value, "__qualname__", value) for name, value in vars(own.solver).items()}
         apart = {"checkpoint", "verbose", "solver"}  # what changes nothing, and what is told by its steps
         options = {name: value for name, value in vars(own).items() if name not in apart}
-        return Checkpoint(own.checkpoint, fingerprint(own.solver.name, steps, options, lam, *seen, *parts, *around))
+        return Checkpoint(own.checkpoint, fingerprint(own.solver.name, steps, options, lam, *rows, "start", *around))

@@ -12,6 +12,7 @@ import numpy as np
 from fermi._typing import Floats
 from fermi.errors import FermiError, listed
 from fermi.inputs.groups import word_of
+from fermi.tables.plain import from_plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,7 @@ _TEXT = 1000  # a column of more distinct words says little per word
 _FEW = 20
 _MOSTLY = 0.9
 _DAY = r"\d{4}-\d{2}-\d{2}"
+_KINDS = ("number", "date", "category", "ignored")
 _CONSTANT = "the same value in every row"
 
 
@@ -104,9 +106,15 @@ class TableEncoder:
     @classmethod
     def from_json(cls, columns: list[dict[str, Any]]) -> Self:
         """The encoder that `to_json` gave as JSON."""
-        found = [ColumnRule(**{**c, "categories": tuple(c["categories"]), "rare": tuple(c["rare"])}) for c in columns]
-        if not all(np.isfinite([column.mean, column.scale]).all() and column.scale > 0 for column in found):
-            raise ValueError("a column's mean or scale is no number, or not above 0")
+        if not isinstance(columns, list):
+            raise ValueError("the columns are no list")
+        found = [from_plain(ColumnRule, column) for column in columns]
+        for column in found:
+            words = (*column.categories, *column.rare)
+            if column.kind not in _KINDS or column.missing < 0 or len(set(words)) < len(words):
+                raise ValueError(f"the column {column.name!r} is of no known kind, or has a category twice")
+            if not 0.0 < column.scale < np.inf:
+                raise ValueError(f"the scale of the column {column.name!r} is not above 0")
         return cls(found)
 
 
@@ -197,9 +205,10 @@ def _numbers(kind: str, values: pd.Series[Any]) -> Floats:
 
 def _fill_number(column: ColumnRule, values: pd.Series[Any], block: Floats) -> int:
     """Fill the columns of a number; return how many values are no numbers, or missing as never in training."""
-    numbers = _numbers(column.kind, values)
-    absent = np.isnan(numbers)
-    block[:, 0] = np.where(absent, 0.0, (numbers - column.mean) / column.scale)
+    with np.errstate(over="ignore"):
+        numbers = (_numbers(column.kind, values) - column.mean) / column.scale
+    absent = ~np.isfinite(numbers)  # or too large to be scaled
+    block[:, 0] = np.where(absent, 0.0, numbers)
     if column.missing:
         block[:, 1] = absent
         return int((absent & values.notna().to_numpy()).sum())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from fermi._archive import Archive
 from fermi.inputs.arguments import chosen
 from fermi.inputs.features import natural_labels
 from fermi.linear.classifier import FermiClassifier
@@ -63,34 +63,42 @@ def _dump_plain(kind: str, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         case "linear":
             return {}, {"coef": model.coef_, "intercept": model.intercept_}
         case "boosting":
-            return {"booster": model.booster_.model_to_string()}, {}
+            text = model.booster_.model_to_string()
+            return {"booster": text, "sha256": _digest(text)}, {}
         case _:
             arrays = {name: value.detach().cpu().numpy() for name, value in model.module_.state_dict().items()}
             return {}, arrays
 
 
-def restore(kind: str, facts: dict[str, Any], arrays: dict[str, Any], classes: Sequence[Any], width: int) -> Any:
-    """Put a model together again from what `dump` gave: it predicts the same."""
-    mark = f"{_LABELS}."
-    model = _restore_plain(kind, facts, {k: a for k, a in arrays.items() if not k.startswith(mark)}, classes, width)
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def restore(kind: str, facts: dict[str, Any], arrays: Archive, classes: Sequence[Any], width: int) -> Any:
+    """Put a model together again from what `dump` gave: it predicts the same. `ValueError` says what does not fit."""
+    model = _restore_plain(kind, facts, arrays, classes, width)
     adjusted = None
     if _LABELS in facts:
-        own = {name.removeprefix(mark): array for name, array in arrays.items() if name.startswith(mark)}
-        adjusted = restore_labels(facts[_LABELS], own, len(classes), width)
+        adjusted = restore_labels(facts[_LABELS], arrays.under(f"{_LABELS}."), len(classes), width)
     model._decide_by(adjusted)
     return model
 
 
-def _restore_plain(kind: str, facts: dict[str, Any], arrays: dict[str, Any], classes: Sequence[Any], width: int) -> Any:
+def _restore_plain(kind: str, facts: dict[str, Any], arrays: Archive, classes: Sequence[Any], width: int) -> Any:
     model = make(kind, "demographic_parity", attributes="intersection", seed=0)
     model.classes_, model.n_features_in_ = natural_labels(classes), width
     match kind:
         case "linear":
-            model.coef_, model.intercept_ = arrays["coef"], arrays["intercept"]
+            logits = 1 if len(classes) == 2 else len(classes)
+            model.coef_ = arrays.numbers("coef", (logits, width))
+            model.intercept_ = arrays.numbers("intercept", (logits,))
         case "boosting":
+            text = facts.get("booster")
+            if not isinstance(text, str) or _digest(text) != facts.get("sha256"):
+                raise ValueError("the booster is not the one that was written, by its digest")
             import lightgbm
 
-            model.booster_ = lightgbm.Booster(model_str=facts["booster"])
+            model.booster_ = lightgbm.Booster(model_str=text)
             model._library, model._columns = "lightgbm", None
         case _:
             import torch
@@ -98,7 +106,9 @@ def _restore_plain(kind: str, facts: dict[str, Any], arrays: dict[str, Any], cla
             from fermi.torch import models
 
             model.module_ = models.mlp(width, len(classes))
-            model.module_.load_state_dict({name: torch.from_numpy(np.array(a)) for name, a in arrays.items()})
+            own = {name: value.numpy() for name, value in model.module_.state_dict().items()}
+            found = {name: arrays.numbers(name, value.shape, value.dtype.kind) for name, value in own.items()}
+            model.module_.load_state_dict({name: torch.from_numpy(value) for name, value in found.items()})
             model.module_.eval()
             model._row_shape = (width,)
     return model

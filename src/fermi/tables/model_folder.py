@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import fermi
+from fermi._archive import Archive
 from fermi.errors import DataError, FermiError
 from fermi.tables import kinds
 from fermi.tables.encoder import TableEncoder
+from fermi.tables.plain import from_plain
 from fermi.tables.task import Task
 
 if TYPE_CHECKING:
@@ -60,24 +63,27 @@ class SavedModel:
         if not (folder / MARK).is_file():
             raise DataError(f"There is no model in {str(folder)!r}: `fermi train` writes such a folder.")
         try:
-            document = json.loads((folder / MARK).read_text(encoding="utf-8"))
-            if document["format"] not in (_PLAIN, _WITH_LABELS):
-                raise DataError(f"The model in {str(folder)!r} was written by another version, {document['fermi']}.")
-            encoder = TableEncoder.from_json(document["columns"])
-            task: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in document["task"].items()}
-            with np.load(folder / ARRAYS, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            kind, classes = document["kind"], document["classes"]
-            model = kinds.restore(kind, document["model"], arrays, classes, len(encoder.features))
-            if (model.decision_ == "labels") != (document["format"] == _WITH_LABELS):
-                raise ValueError("what gives the labels is missing, or of another model")
-            if model.predict_proba(np.zeros((1, len(encoder.features)))).shape[1] != len(classes):
-                raise ValueError("the arrays are of another model")
-            return cls(kind, model, encoder, classes, Task(**task), document["lam"], document["facts"])
+            return cls._read(folder)
         except FermiError:
             raise
         except Exception as error:  # what a library raises over a file that somebody changed is not known beforehand
-            raise DataError(f"The model in {str(folder)!r} is damaged: {type(error).__name__}, {error}.") from error
+            kind = "" if type(error) is ValueError else f"{type(error).__name__}, "
+            words = " ".join(str(error).split()).rstrip(".")
+            raise DataError(f"The model in {str(folder)!r} is damaged: {kind}{words}.") from error
+
+    @classmethod
+    def _read(cls, folder: Path) -> SavedModel:
+        document = _checked(json.loads((folder / MARK).read_text(encoding="utf-8")), folder)
+        encoder = TableEncoder.from_json(document["columns"])
+        kind, classes, width = document["kind"], document["classes"], len(encoder.features)
+        with Archive.open(folder / ARRAYS) as arrays:
+            model = kinds.restore(kind, document["model"], arrays, classes, width)
+        if (model.decision_ == "labels") != (document["format"] == _WITH_LABELS):
+            raise ValueError("what gives the labels is missing, or of another model")
+        if model.predict_proba(np.zeros((1, width))).shape[1] != len(classes):
+            raise ValueError("the arrays are of another model")
+        task = from_plain(Task, document["task"])
+        return cls(kind, model, encoder, classes, task, float(document["lam"]), document["facts"])
 
     def predict(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, int]]:
         """Predict label and probabilities of each row; also count, per column, values that training never saw."""
@@ -88,3 +94,23 @@ class SavedModel:
         found = {"prediction": self.model.predict(X)}
         found |= {f"probability={label}": probabilities[:, j] for j, label in enumerate(self.classes)}
         return pd.DataFrame(found, index=frame.index), unseen
+
+
+def _checked(document: Any, folder: Path) -> dict[str, Any]:
+    """The content of `model.json`, if each of its parts is of the type that it was written with."""
+    if not isinstance(document, dict) or "format" not in document:
+        raise ValueError(f"{MARK} is none of this package")
+    if document["format"] not in (_PLAIN, _WITH_LABELS):
+        raise DataError(f"The model in {str(folder)!r} was written by another version, {document.get('fermi')!s:.20}.")
+    lam: Any = document.get("lam")
+    types: dict[str, type] = {"kind": str, "classes": list, "task": dict, "columns": list, "model": dict, "facts": dict}
+    for name, kind in types.items():
+        if not isinstance(document.get(name), kind):
+            raise ValueError(f"{name!r} in {MARK} is missing, or of another type")
+    if type(lam) not in (int, float) or not 0.0 <= lam < math.inf:
+        raise ValueError(f"'lam' in {MARK} is no number of at least 0")
+    classes = document["classes"]
+    kinds_of_label = {type(label) for label in classes}
+    if len(kinds_of_label) != 1 or not kinds_of_label <= {str, int, bool} or not 1 < len(set(classes)) == len(classes):
+        raise ValueError(f"'classes' in {MARK} are not two or more different words or whole numbers")
+    return document

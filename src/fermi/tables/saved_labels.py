@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fermi._archive import Archive
 from fermi._typing import Floats, Ints
 from fermi.decisions.group_models import CellModel, LinearCells
 from fermi.decisions.rule import Rule
@@ -32,7 +33,7 @@ def dump_labels(labels: AdjustedLabels) -> tuple[dict[str, Any], dict[str, Float
     return {"cells": [model.n_cells for model in models]}, arrays
 
 
-def restore_labels(facts: dict[str, Any], arrays: dict[str, Any], n_classes: int, width: int) -> AdjustedLabels:
+def restore_labels(facts: dict[str, Any], arrays: Archive, n_classes: int, width: int) -> AdjustedLabels:
     """Put labels together again from what `dump_labels` gave; refuses arrays that do not belong together.
 
     Parameters
@@ -49,34 +50,27 @@ def restore_labels(facts: dict[str, Any], arrays: dict[str, Any], n_classes: int
     AdjustedLabels
         They give every row the same label.
     """
-    cells = [int(count) for count in facts["cells"]]
+    cells = facts.get("cells") if isinstance(facts, dict) else None
+    if not isinstance(cells, list) or not cells or any(type(count) is not int or count < 1 for count in cells):
+        raise ValueError("the labels do not say how many cells there are")
     shapes = {"psi": (sum(cells), n_classes), "mean": (sum(cells),), "offset": (n_classes,)}
-    if "costs" in arrays:
+    if "costs" in arrays.names:
         shapes["costs"] = (n_classes, n_classes)
-    rule = Rule.from_arrays({name: _numbers(arrays, name, shape) for name, shape in shapes.items()})
+    rule = Rule.from_arrays({name: arrays.numbers(name, shape) for name, shape in shapes.items()})
     return AdjustedLabels(rule, tuple(_group_model(arrays, t, count, width) for t, count in enumerate(cells)))
 
 
-def _group_model(arrays: dict[str, Any], t: int, n_cells: int, width: int) -> CellModel:
-    kinds = np.asarray(arrays[f"kinds{t}"])
-    if kinds.ndim != 1 or kinds.dtype.kind not in "iu" or len(set(kinds.tolist())) < len(kinds):
-        raise ValueError(f"the array kinds{t} of the labels is no list of different cells")
-    if not len(kinds) or kinds.min() < 0 or kinds.max() > n_cells:
+def _group_model(arrays: Archive, t: int, n_cells: int, width: int) -> CellModel:
+    shape = arrays.shape(f"kinds{t}")
+    if len(shape) != 1 or not 0 < shape[0] <= n_cells + 1:
+        raise ValueError(f"the array kinds{t} of the labels is no list of cells")
+    kinds = arrays.numbers(f"kinds{t}", shape, "iu").astype(np.int64)
+    if len(set(kinds.tolist())) < len(kinds) or kinds.min() < 0 or kinds.max() > n_cells:
         raise ValueError(f"the array kinds{t} of the labels names cells that there are not")
     if len(kinds) == 1:
         return CellModel(None, kinds, n_cells)
     lines = 1 if len(kinds) == 2 else len(kinds)
     coef, intercept = (
-        _numbers(arrays, f"{name}{t}", shape) for name, shape in (("coef", (lines, width)), ("intercept", (lines,)))
+        arrays.numbers(f"{name}{t}", shape) for name, shape in (("coef", (lines, width)), ("intercept", (lines,)))
     )
     return CellModel(LinearCells(coef, intercept, kinds), kinds, n_cells)
-
-
-def _numbers(arrays: dict[str, Any], name: str, shape: tuple[int, ...]) -> Floats:
-    """An array of finite numbers of one shape."""
-    found = np.asarray(arrays[name], dtype=np.float64)
-    if found.shape != shape:
-        raise ValueError(f"the array {name} of the labels has the shape {found.shape} instead of {shape}")
-    if not np.isfinite(found).all():
-        raise ValueError(f"the array {name} of the labels holds what is no number")
-    return found

@@ -12,7 +12,7 @@ from torch import nn
 
 from fermi.errors import bad_argument, listed
 from fermi.fitting.options import Common
-from fermi.inputs.arguments import AT_LEAST_ONE, chosen, existing_folder, number, whole
+from fermi.inputs.arguments import AT_LEAST_ONE, chosen, existing_folder, number, seed_of, whole
 
 _OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": torch.optim.Adam,
@@ -65,7 +65,7 @@ class NetSettings(Common):
             radius=radius,
             checkpoint=existing_folder("checkpoint", net.checkpoint),
             device=_device(net.device),
-            seed=str(net.random_state) if isinstance(net.random_state, int) else "",
+            seed=seed_of(net.random_state),
         )
 
     def make_module(self, n_features: int, n_classes: int) -> nn.Module:

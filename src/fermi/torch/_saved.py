@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
-import pickle
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 
+from fermi.errors import FermiError
 from fermi.fitting.checkpoint import MarkedFile, plain
+
+_PARTS = ("epoch", "step", "waited", "shares", "best", "best_states", "history")
 
 
 class SavedRun(MarkedFile):
     """The file that keeps the state of a network in training."""
-
-    damage = (pickle.UnpicklingError, RuntimeError, EOFError, KeyError, TypeError)
 
     def save(self, run: Any) -> None:
         """Write the state of a run after an epoch."""
@@ -33,22 +34,58 @@ class SavedRun(MarkedFile):
             "order": json.dumps(run.rng.bit_generator.state, default=plain),
             "random": torch.get_rng_state(),
         }
-        self._write(lambda file: torch.save(state, file))
+        content = io.BytesIO()
+        torch.save(state, content)
+        self._write(content.getvalue())
 
     def load_into(self, run: Any) -> None:
         """Go on where the file was written, if there is one."""
 
-        def parse(path: Path) -> tuple[str, dict[str, Any]]:
-            state = torch.load(path, map_location=run.own.device, weights_only=True)
+        def parse(file: io.BytesIO) -> tuple[str, dict[str, Any]]:
+            state = torch.load(file, map_location=run.own.device, weights_only=True)
             return state["mark"], state
 
         state = self._read(parse)
         if state is None:
             return
-        run.load(state["states"])
-        run.optimizer.load_state_dict(state["optimizer"])
-        for name in ("epoch", "step", "waited", "shares", "best", "best_states", "history"):
-            setattr(run, name, state[name])
-        run.rng.bit_generator.state = json.loads(state["order"])
-        run.began -= run.history[-1]["seconds"]
-        torch.set_rng_state(state["random"].cpu())
+        try:
+            _restore(run, state)
+        except FermiError:
+            raise
+        except Exception:  # of a module, an optimizer or a generator that is given something else
+            raise self.damaged() from None
+
+
+def _restore(run: Any, state: dict[str, Any]) -> None:
+    """Put a state into a run; `ValueError` where it is that of another."""
+    shapes = run.shares.shape
+    run.load(state["states"])
+    run.optimizer.load_state_dict(state["optimizer"])
+    for name in _PARTS:
+        setattr(run, name, state[name])
+    whole = all(type(count) is int and count >= 0 for count in (run.epoch, run.step, run.waited))
+    if not whole or not 0 < run.epoch <= run.own.max_epochs or run.step != run.epoch * run.per_epoch:
+        raise ValueError("passes that cannot be")
+    finite = all(bool(torch.isfinite(part).all()) for part in _tensors(state) if part.is_floating_point())
+    if run.shares.shape != shapes or not finite:
+        raise ValueError("arrays that cannot be")
+    for parameter, kept in run.optimizer.state.items():
+        if any(part.numel() > 1 and part.shape != parameter.shape for part in _tensors(kept)):
+            raise ValueError("an optimizer of another module")
+    if run.best_states is not None:  # as the best states will be, at the end
+        own = run.states()
+        for mine, best in zip(own, run.best_states, strict=True):
+            if {k: v.shape for k, v in mine.items()} != {k: v.shape for k, v in best.items()}:
+                raise ValueError("the best states of another module")
+    run.rng.bit_generator.state = json.loads(state["order"])
+    run.began -= run.history[-1]["seconds"]
+    torch.set_rng_state(state["random"].cpu())
+
+
+def _tensors(part: Any) -> Iterator[torch.Tensor]:
+    """All tensors in dicts and lists."""
+    if isinstance(part, torch.Tensor):
+        yield part
+    elif isinstance(part, dict | list | tuple):
+        for one in part.values() if isinstance(part, dict) else part:
+            yield from _tensors(one)

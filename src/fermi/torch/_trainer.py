@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,11 +16,11 @@ from torch import Tensor, nn
 from fermi._typing import Floats
 from fermi.compiled.permutation import shuffled
 from fermi.errors import DivergedError
-from fermi.fitting.checkpoint import fingerprint
+from fermi.fitting.checkpoint import fingerprint, parts_of
 from fermi.fitting.contract import Record
 from fermi.fitting.history import parts
 from fermi.fitting.pace import theta_share, w_rate, w_weight, waiting_rate
-from fermi.fitting.problem import Attribute, Problem, take_rows
+from fermi.fitting.problem import Attribute, Problem
 from fermi.torch._options import NetSettings
 from fermi.torch._saved import SavedRun
 from fermi.torch.feed import Feed, first_logits, predict_logits
@@ -90,9 +90,12 @@ class NetTrainer:
         """A mark that tells this fit from others."""
         own = self.settings
         options = (own.lr, own.lr_w, own.schedule, own.batch_size, own.max_epochs, own.radius, own.patience, own.seed)
-        shapes = [(name, tuple(value.shape)) for name, value in run.module.state_dict().items()]
-        rows = [part for problem in (self.problem, held_out) if problem for part in _parts(problem)]
-        return fingerprint(run.lam, _name(own.module), _name(own.optimizer), *options, shapes, *rows)
+        parts = run.module.state_dict().items()
+        shapes = [(name, tuple(value.shape)) for name, value in parts]
+        # A module that was given begins with the same weights each time; one that is made does so with a seed alone.
+        given = (value.cpu().float().numpy() for _, value in parts if isinstance(own.module, nn.Module))
+        rows = [parts_of(problem) for problem in (self.problem, held_out) if problem]
+        return fingerprint(run.lam, _name(own.module), _name(own.optimizer), *options, shapes, given, *rows)
 
 
 def _seed(device: torch.device, seed: int) -> None:
@@ -100,17 +103,6 @@ def _seed(device: torch.device, seed: int) -> None:
     if device.type == "cuda":
         with torch.cuda.device(device):
             torch.cuda.manual_seed(seed)
-
-
-def _parts(problem: Problem) -> Iterator[Any]:
-    """The parts that tell a problem from others; of the features a sample, since they may be larger than memory."""
-    n = len(problem.target)
-    some = take_rows(problem.X, np.unique(np.linspace(0, n - 1, 1000).astype(np.int64)))
-    yield from (problem.X.shape, some.toarray() if hasattr(some, "toarray") else some)
-    yield from (problem.target, problem.weight, problem.class_weight, problem.conditions)
-    yield from (attribute.codes for attribute in problem.attributes)
-    if problem.condition_weights is not None:
-        yield repr(problem.condition_weights.given)
 
 
 def _name(option: Any) -> str:
@@ -172,7 +164,14 @@ class _Run:
         self.began = time.perf_counter()
         self.rows = [torch.as_tensor(problem.target), torch.as_tensor(problem.loss_weight * n)]
         self.rows += [torch.as_tensor(problem.conditions), torch.as_tensor(problem.weight * n / problem.weight.sum())]
-        self.groups = [torch.as_tensor(a.codes) for a in problem.attributes]
+        attributes = zip(self.regularizers, problem.attributes, strict=True)
+        self.groups = [self._compared(regularizer, attribute.codes) for regularizer, attribute in attributes]
+        self.compares = any(bool((codes >= 0).any()) for codes in self.groups)
+
+    def _compared(self, regularizer: FermiRegularizer, codes: Any) -> Tensor:
+        """The group of each row, -1 in a condition of one group, where ERMI is zero and W at its optimum already."""
+        several = np.append((regularizer.group_prior.cpu().numpy() > 0.0).sum(axis=1) > 1, False)
+        return torch.as_tensor(np.where(several[self.problem.conditions], codes, -1))
 
     def advance(self) -> None:
         """Make one pass over the rows, and record it."""
@@ -232,7 +231,7 @@ class _Run:
         own, left = self.own, 1.0
         if own.schedule == "linear":
             left = 1.0 - (self.step - 1) / self.total
-        waits = own.lr_w is None and self.ascent is not None and self.lam > 0.0
+        waits = own.lr_w is None and self.compares and self.lam > 0.0
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * left * float(theta_share(self.step, self.rate) if waits else 1.0)
         if self.ascent is not None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fermi._typing import Floats, Ints
+from fermi.fitting.checkpoint import Saved
 from fermi.fitting.objective import FairObjective
 from fermi.linear.design import Design
 from fermi.linear.solvers._batches import Features, Labels, Moving, run_steps
 from fermi.linear.solvers._single_rows import run_single_rows
 from fermi.linear.solvers._zones import Zones
+
+_KEPT = ("theta", "b", "V", "scale", "norms", "taken")
 
 
 @dataclass(eq=False)
@@ -26,6 +30,10 @@ class State:
     theta_sum: Floats
     b_sum: Floats
     taken: int = 0
+
+    def kept(self) -> dict[str, Any]:
+        """All that the next steps depend on: W as it is factored here, since its product has other last digits."""
+        return {name: getattr(self, name) for name in _KEPT}
 
     def finite(self) -> bool:
         """Whether nothing has overflowed. Once something has, it stays so."""
@@ -58,6 +66,14 @@ class Loop:
         V = np.zeros((len(self.terms.zone), m)) if duals is None else self.terms.join(duals, m)
         norms = self.terms.squares(V)
         return State(rows, b, V, np.ones_like(norms), norms, np.zeros_like(rows), np.zeros_like(b))
+
+    def restored(self, saved: Saved, most: int) -> State:
+        """The state that a checkpoint holds, after at most so many steps: the compiled loops trust its shapes."""
+        state = self.start(np.zeros(self.design.shape), None)
+        for name in _KEPT[:-1]:
+            setattr(state, name, np.ascontiguousarray(saved.array(name, getattr(state, name).shape)))
+        state.taken = saved.whole("taken", 0, most)
+        return state
 
     def advance(self, state: State, order: Ints, eta: Floats, eta_w: Floats) -> None:
         """Take steps through these rows, a batch and a step size each."""

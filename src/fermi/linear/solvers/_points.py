@@ -49,8 +49,11 @@ class Steps:
     """The iterations of an exact solver: reports each, asks the watch, and knows when it is enough."""
 
     def __init__(self, task: Task, start: Start, most: int, report: Report, watch: Watch) -> None:
-        self.task, self.before, self.report, self.watch = task, start.passes, report, watch
-        self.left, self.made, self.ended = max(1, most - start.passes), 0, False
+        self.task, self.report, self.watch = task, report, watch
+        saved = start.saved
+        self.theta = start.theta if saved is None else saved.array("theta", task.design.shape)
+        self.made = 0 if saved is None else saved.whole("passes", 1, most)
+        self.left, self.ended = most - self.made, False
         self.exhausted = False
         self.rounding, self._lowest = _ROUNDING[task.design.X.dtype.name]
         self.began = time.perf_counter()
@@ -60,9 +63,14 @@ class Steps:
         self.made += 1
         self.left -= 1
         self.report({"step": self.made, "seconds": time.perf_counter() - self.began, **point.record})
-        if watched and self.watch(point.theta, (), self.before + self.made):
+        if watched and self.watch(point.theta, ()):
             self.ended = True
         return self.over(point)
+
+    def save(self, point: Point) -> None:
+        """Keep a point that everything to come depends on, and nothing before it."""
+        if self.made:
+            self.watch.save({"theta": point.theta, "passes": self.made})
 
     def over(self, point: Point) -> bool:
         """Whether no further step is to be made from here."""
@@ -79,4 +87,4 @@ class Steps:
             self.to(point, watched=False)
         converged = point.grad_norm <= self.task.tol or (self.exhausted and point.grad_norm <= self._lowest)
         duals = self.task.objective.optimal_duals(point.logits)
-        return Solution(point.theta, duals, bool(converged), self.before + self.made)
+        return Solution(point.theta, duals, bool(converged), self.made)

@@ -6,11 +6,13 @@ To add one, write a frozen dataclass whose fields are the options it takes, with
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from fermi._typing import Floats
+from fermi.fitting.checkpoint import Saved
 from fermi.fitting.contract import Report
 from fermi.fitting.objective import FairObjective
 from fermi.linear.design import Design
@@ -26,14 +28,14 @@ class Task(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Where a solver begins: θ, W of each term or None, and the passes or iterations that an interrupted run made.
+    """Where a solver begins: θ, W of each term or None; and what a run from there saved before it was interrupted.
 
     `metric` is that of a solution of the same rows at another λ, for a solver that can begin with it.
     """
 
     theta: Floats
     duals: tuple[Floats, ...] | None = None
-    passes: int = 0
+    saved: Saved | None = None
     metric: Any = None
 
 
@@ -51,24 +53,35 @@ class Solution(NamedTuple):
 
 
 class Watch(Protocol):
-    """Looks at the state between records: saves it, or says that it is time to stop."""
+    """Looks at the state between records: says that it is time to stop, or saves what a run needs to go on."""
 
     @property
     def passes_per_record(self) -> int:
         """How many passes may lie between two records."""
 
-    def __call__(self, theta: Floats, duals: tuple[Floats, ...], done: int) -> bool:
-        """Whether to stop at θ and W, after so many passes or iterations in all."""
+    @property
+    def saves(self) -> bool:
+        """Whether `save` keeps anything."""
+
+    def __call__(self, theta: Floats, duals: tuple[Floats, ...]) -> bool:
+        """Whether to stop at θ and W."""
+
+    def save(self, state: Mapping[str, Any]) -> None:
+        """Keep the state of a run that goes on: arrays and facts, which `Start.saved` gives back to the solver."""
 
 
 class Unwatched:
     """A `Watch` that lets a solver run to its end."""
 
     passes_per_record = 10
+    saves = False
 
-    def __call__(self, theta: Floats, duals: tuple[Floats, ...], done: int) -> bool:
+    def __call__(self, theta: Floats, duals: tuple[Floats, ...]) -> bool:
         """Never stop."""
         return False
+
+    def save(self, state: Mapping[str, Any]) -> None:
+        """Keep nothing."""
 
 
 UNWATCHED = Unwatched()

@@ -18,6 +18,7 @@ from fermi.linear.solvers.contract import UNWATCHED, Solution, Start, Task, Watc
 _ITERATIONS = 1000
 _ROUND = 6  # iterations in the coordinates of one factorisation, where that costs about as much as three of them
 _PER_COLUMN = 1 / 32  # what each column adds to its price, in iterations
+_SAVED = 100  # iterations between two checkpoints where nothing is factorised: SciPy's memory begins anew there
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,13 @@ class LBFGS:
         """Minimise from θ; converged if ‖∇‖∞ ≤ tol, or if no further descent can be computed."""
         steps = Steps(task, start, self.max_iter or _ITERATIONS, report, watch)
         factorised, metric = fits(task), start.metric
-        most = _ROUND + int(_PER_COLUMN * start.theta.size) if factorised else steps.left
+        most = _SAVED if watch.saves else steps.left
+        if factorised:
+            most = _ROUND + int(_PER_COLUMN * start.theta.size)
         with limited_threads(task.design.X):
-            point = Point.of(task, start.theta)
+            point = Point.of(task, steps.theta)
             while not steps.over(point):
+                steps.save(point)
                 before = point
                 if metric is None or steps.made > 0:
                     metric = Metric.at(task, point.logits) if factorised else Identity()

@@ -44,8 +44,9 @@ class Newton:
             )
         steps = Steps(task, start, self.max_iter or _ITERATIONS, report, watch)
         with limited_threads(task.design.X):
-            point = Point.of(task, start.theta)
+            point = Point.of(task, steps.theta)
             while not steps.over(point):
+                steps.save(point)
                 before = point
                 step = Metric.at(task, point.logits).newton(point.gradient)
                 point = _shortened(task, point, step, steps.rounding)
@@ -65,7 +66,7 @@ def _shortened(task: Task, origin: Point, direction: Floats, rounding: float) ->
         theta, logits = origin.theta + length * step, origin.logits + length * away
         value = task.objective.evaluate(logits).objective + task.design.penalty(theta, task.l2)[0]
         if value <= origin.value + _ARMIJO * length * slope + rounding * abs(origin.value):
-            return Point.of(task, theta, logits)
+            return Point.of(task, theta)  # not at `logits`, whose last digits θ alone would not give again
         # The lowest point of the parabola through what is known, within bounds.
         excess = value - origin.value - slope * length
         length *= float(np.clip(-0.5 * slope * length / excess, 0.1, 0.5)) if np.isfinite(excess) else 0.1

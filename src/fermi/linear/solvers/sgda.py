@@ -63,35 +63,47 @@ class SGDA:
     ) -> Solution:
         """Run over passes of shuffled rows, from θ and W, until the last pass or the tolerance."""
         epochs, loop, steps = self._arranged(task)
-        per_pass, every = -(-loop.n // loop.batch), max(watch.passes_per_record, -(-epochs // _RECORDS))
         with limited_threads(task.design.X):
-            limit = _limit(task, start)
-            for _ in range(1 + _RESTARTS * steps.automatic):
-                began, state, done = time.perf_counter(), loop.start(start.theta, start.duals), start.passes
-                state.taken = done * per_pass
-                drawn = int(rng.integers(1, epochs * per_pass + 1)) if self.output == "random" else 0
-                chosen, over, converged = None, done >= epochs, False
-                while not over:
-                    order = self._order(loop, rng)
-                    for rows, eta, eta_w in _around(drawn, order, state, steps, per_pass, loop.batch):
-                        loop.advance(state, rows, eta, eta_w)
-                        chosen = _point(loop, state) if state.taken == drawn else chosen
-                    done += 1
-                    if not state.finite():
-                        break
-                    over = done == epochs
-                    if done % every == 0 or over:
-                        entry = _record(task, loop, state)
-                        if not entry["objective"] - loop.lam * entry["ermi"] <= limit:
-                            break
-                        report({"step": state.taken, "seconds": time.perf_counter() - began, **entry})
-                        converged = self.output != "random" and task.tol > 0.0 and entry["grad_norm"] <= task.tol
-                        over = watch(*_point(loop, state), done) or converged or over
-                else:
-                    return Solution(*(chosen or _point(loop, state)), converged, done)
-                _log.info("The steps diverged: starting again with a tenth of them.")
+            run = _begun(task, start, loop, epochs)
+            for _ in range(run.restarts):
                 steps = steps.scaled(0.1)
+            while True:
+                solution = self._attempt(task, loop, steps, run, rng, report, watch)
+                if solution is not None:
+                    return solution
+                if run.restarts == _RESTARTS or not steps.automatic:
+                    break
+                _log.info("The steps diverged: starting again with a tenth of them.")
+                steps, run = steps.scaled(0.1), run.again(loop.start(start.theta, start.duals))
         raise DivergedError("The steps diverged: choose a smaller `eta_theta` or `eta_w`, or leave them automatic.")
+
+    def _attempt(
+        self, task: Task, loop: Loop, steps: Steps, run: _Run, rng: np.random.Generator, report: Report, watch: Watch
+    ) -> Solution | None:
+        """Make the passes that are left with these steps; None if they diverge."""
+        began, state, epochs = time.perf_counter(), run.state, run.epochs
+        per_pass, every = -(-loop.n // loop.batch), max(watch.passes_per_record, -(-epochs // _RECORDS))
+        drawn = int(rng.integers(1, epochs * per_pass + 1)) if self.output == "random" else 0
+        chosen, over, converged = None, False, False
+        while not over:
+            order = self._order(loop, rng)
+            for rows, eta, eta_w in _around(drawn, order, state, steps, per_pass, loop.batch):
+                loop.advance(state, rows, eta, eta_w)
+                chosen = _point(loop, state) if state.taken == drawn else chosen
+            run.done += 1
+            if not state.finite():
+                return None
+            over = run.done == epochs
+            if run.done % every == 0 or over:
+                entry = _record(task, loop, state)
+                if not entry["objective"] - loop.lam * entry["ermi"] <= run.limit:
+                    return None
+                report({"step": state.taken, "seconds": time.perf_counter() - began, **entry})
+                converged = self.output != "random" and task.tol > 0.0 and entry["grad_norm"] <= task.tol
+                over = watch(*_point(loop, state)) or converged or over
+                if watch.saves and not over:
+                    watch.save(run.kept())
+        return Solution(*(chosen or _point(loop, state)), converged, run.done)
 
     def _arranged(self, task: Task) -> tuple[int, Loop, Steps]:
         """The number of passes, the loop over the rows and the step sizes."""
@@ -111,6 +123,35 @@ class SGDA:
         if "theory" in (self.eta_theta, self.eta_w):
             return rng.integers(loop.n, size=loop.n)
         return np.arange(loop.n) if loop.batch >= loop.n else shuffled(loop.n, rng)
+
+
+@dataclass(eq=False)
+class _Run:
+    """Where a run stands: θ and W, the passes made and allowed, how often it began again, and its limit of the loss."""
+
+    state: State
+    done: int
+    epochs: int
+    restarts: int
+    limit: float
+
+    def kept(self) -> dict[str, Any]:
+        """All that the passes to come depend on."""
+        return {**self.state.kept(), "passes": self.done, "restarts": self.restarts, "limit": self.limit}
+
+    def again(self, state: State) -> _Run:
+        """A run from the start, after one that diverged."""
+        return _Run(state, 0, self.epochs, self.restarts + 1, self.limit)
+
+
+def _begun(task: Task, start: Start, loop: Loop, epochs: int) -> _Run:
+    """A run at its start, or where a checkpoint has left it; at least one pass is to come."""
+    saved = start.saved
+    if saved is None:
+        return _Run(loop.start(start.theta, start.duals), 0, epochs, 0, _limit(task, start))
+    done = saved.whole("passes", 0, epochs - 1)
+    state = loop.restored(saved, done * -(-loop.n // loop.batch))
+    return _Run(state, done, epochs, saved.whole("restarts", 0, _RESTARTS), saved.number("limit", 0.0))
 
 
 def _around(

@@ -28,109 +28,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fermi._typing import Floats
 from fermi.compiled.threads import one_thread
 from fermi.errors import DivergedError, bad_argument
+from fermi.fitting.checkpoint import Saved
 from fermi.fitting.contract import Record, Report
 from fermi.fitting.objective import FairObjective
-from fermi.formulas.ermi import nonzero
 from fermi.linear.constants import in_numbers
 from fermi.linear.design import Design
 from fermi.linear.solvers._curvature import ROUNDS, largest_curvature, sample_size
 from fermi.linear.solvers.anchor import Anchor, Point
 from fermi.linear.solvers.contract import UNWATCHED, Solution, Start, Task, Watch
 from fermi.linear.solvers.history import record
+from fermi.linear.solvers.sreda_steps import Plan, projected
 from fermi.linear.solvers.step_sizes import rows_per_step, untuned_passes
 
-_RATE = 0.5  # of W towards its optimum
-_RARE = 0.02  # a class predicted less often than this is averaged more slowly, lest its D⁻¹ be noise
 _GROWTH, _SHRINKAGE, _LARGEST_SIZE = 2.0, 0.25, 3.0
 _EXPLODED = 10.0  # times the objective at the start
 _RESTARTS = 3
 _ROUNDING = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class StepMatrices:
-    """The step matrices H and D: how far one step goes in each direction."""
-
-    diagonal: Floats
-    J: Floats
-    core: Floats  # (1 + J diagonal⁻¹ Jᵀ)⁻¹
-    penalty: Floats
-    ascent: tuple[Floats, ...]
-    radius: float
-
-    @classmethod
-    def of(
-        cls, diagonal: Floats, J: Floats, penalty: Floats, ascent: tuple[Floats, ...], radius: float
-    ) -> StepMatrices:
-        """Make the steps: H = diagonal + penalty + JᵀJ, inverted by the Woodbury identity; D⁻¹ of each term."""
-        H = diagonal + penalty
-        core: Floats = np.linalg.inv(np.eye(len(J)) + (J / H.ravel()) @ J.T).astype(np.float64)
-        return cls(H, J, core, penalty, ascent, radius)
-
-    def descend(self, theta: Floats, v: Floats) -> Floats:
-        """The θ after a descent step, θ − H⁻¹ (v + ∇ penalty)."""
-        x = (v + self.penalty * theta) / self.diagonal
-        along = self.J.T @ (self.core @ (self.J @ x.ravel()))
-        moved: Floats = theta - x + along.reshape(theta.shape) / self.diagonal
-        return moved
-
-    def ascend(self, duals: tuple[Floats, ...], u: tuple[Floats, ...]) -> tuple[Floats, ...]:
-        """The W after an ascent step, W + D⁻¹ u, in the ball."""
-        return projected(tuple(W + a * g for W, a, g in zip(duals, self.ascent, u, strict=True)), self.radius)
-
-
-def projected(duals: tuple[Floats, ...], radius: float) -> tuple[Floats, ...]:
-    """Project W of all terms together onto the Frobenius ball."""
-    norm = np.sqrt(sum(float((W**2).sum()) for W in duals))
-    return tuple(W * (radius / norm) for W in duals) if norm > radius else duals
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The settings of a run, which stay the same: `eta_theta` and `eta_w` are plain steps, None if automatic."""
-
-    batch: int
-    period: int
-    curvature: float
-    penalty: Floats
-    radius: float
-    eta_theta: float | None
-    eta_w: float | None
-
-    def steps(self, anchor: Anchor, size: float) -> StepMatrices:
-        """The step matrices until the next full gradient."""
-        if self.eta_theta is not None:
-            diagonal, J = np.full_like(self.penalty, 1.0 / self.eta_theta), np.zeros((0, anchor.theta.size))
-        else:
-            diagonal, J = np.full_like(self.penalty, self.curvature / size), residual_slopes(anchor)
-        return StepMatrices.of(diagonal, J, self.penalty, self.ascent(anchor), self.radius)
-
-    def ascent(self, anchor: Anchor) -> tuple[Floats, ...]:
-        """The D⁻¹ of each term: D = 2λ p̂_ŷ/rate, or its largest entry, lest a ball meet uneven steps at a slant."""
-        if self.eta_w is not None:
-            return tuple(np.full((1, 1, 1), self.eta_w) for _ in anchor.tables)
-        masses = [T.sum(axis=1, keepdims=True) for T in anchor.tables]
-        parts = zip(masses, anchor.objective.terms, strict=True)
-        floors = [np.maximum(mass, _RARE * term.p_z[:, None, None]) for mass, term in parts]
-        if np.isfinite(self.radius):
-            largest = max((float(floor.max()) for floor in floors), default=1.0)
-            floors = [np.full_like(floor, largest) for floor in floors]
-        return tuple(_RATE / (2.0 * anchor.objective.lam * nonzero(floor)) for floor in floors)
-
-
-def residual_slopes(anchor: Anchor) -> Floats:
-    """The slopes J in θ of r = √(2λ) (P − p_s p_ŷ)/√(p_s p_ŷ), per cell and class, the divisor held fixed."""
-    rows = [np.zeros((0, anchor.theta.size))]
-    for term, T, A in zip(anchor.objective.terms, anchor.tables, anchor.slopes, strict=bool(anchor.slopes)):
-        prior = term.prior[:, :, None]
-        scale = np.sqrt(2.0 * anchor.objective.lam / nonzero(prior * T.sum(axis=1, keepdims=True)))
-        slopes = A.reshape(*T.shape, -1)
-        excess = slopes - prior[..., None] * slopes.sum(axis=1, keepdims=True)
-        rows.append((excess * scale[..., None]).reshape(T.size, -1))
-    return np.concatenate(rows)
 
 
 @dataclass(frozen=True)
@@ -161,32 +76,44 @@ class SREDA:
         """Minimise from θ, and from W or its optimum there."""
         design, objective, n = task.design, task.objective, len(task.objective.target)
         batch = rows_per_step(self.batch_size, n, max(1, round(n**0.5)))
-        epochs = max(1, (self.max_iter or untuned_passes(n, 1, objective.lam)) - start.passes)
+        epochs, saved = self.max_iter or untuned_passes(n, 1, objective.lam), start.saved
         # Without λ the terms are only measured, and the recursion is SPIDER's.
         trained = objective if objective.lam > 0.0 else replace(objective, terms=())
-        plan = self._plan(task, trained, rng, batch)
+        plan = self._plan(task, trained, rng, batch, saved)
         duals = objective.optimal_duals(design.logits(start.theta)) if start.duals is None else start.duals
         run = Run(design, objective, trained, plan, task.l2, Point(start.theta, projected(duals, plan.radius)))
         # Threads that wait for products of a few rows cost more than they bring.
         with one_thread(), np.errstate(all="ignore"):
+            converged = False
+            if saved is not None:
+                run.restore(saved, epochs)
+                run.advance(epochs, rng)
             while True:
                 run.judge()
                 report(run.entry())
                 converged = task.tol > 0.0 and run.kept["grad_norm"] <= task.tol
-                passes = start.passes + round(run.seen / n)
-                if converged or watch(run.best.theta, run.best.duals, passes) or not run.advance(epochs, rng):
+                passes = round(run.seen / n)
+                if converged or watch(run.best.theta, run.best.duals) or not run.allowed(epochs):
                     break
+                watch.save(run.state())
+                run.advance(epochs, rng)
         point = run.best
         final = point.duals if trained.terms else objective.optimal_duals(design.logits(point.theta))
         return Solution(point.theta, final, converged, passes)
 
-    def _plan(self, task: Task, trained: FairObjective, rng: np.random.Generator, batch: int) -> Plan:
+    def _plan(
+        self, task: Task, trained: FairObjective, rng: np.random.Generator, batch: int, saved: Saved | None
+    ) -> Plan:
         eta_theta, eta_w, radius = in_numbers(self.eta_theta, self.eta_w, self.radius, task, batch)
-        design, evaluations = task.design, 4 if trained.terms else 2
+        design, evaluations, curvature = task.design, 4 if trained.terms else 2, 1.0
+        if saved is not None:
+            curvature = saved.number("curvature", 0.0)
+        elif eta_theta == "auto":
+            curvature = largest_curvature(design, trained, rng)
         return Plan(
             batch=batch,
             period=max(1, round(len(trained.target) / (evaluations * batch))),
-            curvature=largest_curvature(design, trained, rng) if eta_theta == "auto" else 1.0,
+            curvature=curvature,
             penalty=design.penalty(np.ones(design.shape), task.l2)[1],
             radius=radius,
             eta_theta=None if eta_theta == "auto" else eta_theta,
@@ -238,23 +165,48 @@ class Run:
         if self.best is self.reached:
             self.kept = found
 
-    def advance(self, epochs: int, rng: np.random.Generator) -> bool:
-        """Take the steps up to the next full gradient; return whether the passes allowed any."""
-        n, plan = len(self.objective.target), self.plan
-        cost = (4 if self.trained.terms else 2) * plan.batch
-        allowed = (epochs - 1) * n - self.seen
+    def state(self) -> dict[str, Any]:
+        """All that the rounds to come depend on, after a full gradient was judged."""
+        numbers = {name: getattr(self, name) for name in ("size", "limit", "taken", "explosions", "seen")}
+        duals = {f"dual{t}": W for t, W in enumerate(self.best.duals)}
+        facts = {"curvature": self.plan.curvature, "anchored": int(self.anchor is not None), "kept": self.kept}
+        return {"theta": self.best.theta, **duals, **numbers, **facts}
+
+    def restore(self, saved: Saved, epochs: int) -> None:
+        """Go back to where `state` was taken; the anchor is computed again from its θ."""
+        most = (epochs + 2 + ROUNDS) * len(self.objective.target)  # one round is made whatever `max_iter`
+        duals = tuple(saved.array(f"dual{t}", W.shape) for t, W in enumerate(self.best.duals))
+        self.best = self.reached = Point(saved.array("theta", self.best.theta.shape), duals)
+        self.size, self.limit = saved.number("size", 0.0, _LARGEST_SIZE), saved.number("limit", 0.0)
+        self.taken, self.seen = saved.whole("taken", 0, most), saved.whole("seen", 0, most)
+        self.explosions = saved.whole("explosions", 0, _RESTARTS)
+        self.kept = saved.record("kept", ("loss", "ermi", "objective", "dual_gap", "grad_norm"))
+        if saved.whole("anchored", 0, 1):
+            self.anchor = Anchor.at(self.design, self.trained, self.best.theta)
+
+    def allowed(self, epochs: int) -> int:
+        """How many steps the passes allow up to the next full gradient; one at least in a run that has taken none."""
+        n, cost = len(self.objective.target), self.cost
+        left = (epochs - 1) * n - self.seen
         if self.anchor is None:
-            allowed -= n if self.trained.terms else 0
-        count = min(plan.period, allowed // cost)
-        if count < 1 and self.taken:
-            return False
+            left -= n if self.trained.terms else 0
+        count = min(self.plan.period, left // cost)
+        return max(count, 0 if self.taken else 1)
+
+    @property
+    def cost(self) -> int:
+        """The rows that one step sees."""
+        return (4 if self.trained.terms else 2) * self.plan.batch
+
+    def advance(self, epochs: int, rng: np.random.Generator) -> None:
+        """Take the steps up to the next full gradient."""
+        n, count = len(self.objective.target), self.allowed(epochs)
         if self.anchor is None:
             self.anchor = Anchor.at(self.design, self.trained, self.best.theta)
             self.seen += n if self.anchor.slopes else 0
-        self.reached = recursion(self.anchor, plan, self.size, self.best, max(count, 1), rng)
-        self.taken += max(count, 1)
-        self.seen += max(count, 1) * cost
-        return True
+        self.reached = recursion(self.anchor, self.plan, self.size, self.best, count, rng)
+        self.taken += count
+        self.seen += count * self.cost
 
     def _advice(self) -> str:
         steps = {"eta_theta": self.plan.eta_theta, "eta_w": self.plan.eta_w}

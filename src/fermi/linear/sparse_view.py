@@ -20,8 +20,8 @@ _DENSEST = 0.25
 def sparse_view(design: Design) -> Design:
     """A design with X as a CSR matrix where most entries are their column's usual value, else the design itself.
 
-    With X = S + 1 bᵀ, the centred X − c is S − (c − b): logits and gradients of the same θ are those of the dense rows up
-    to rounding, and cost what the entries of S cost. `coefficients` are then in the units of S, not of X.
+    With X = S + 1 bᵀ, the centred X − c is S − (c − b): logits and gradients of a θ are those of the dense rows up to
+    rounding, and cost what the entries of S cost. `coefficients` are then in the units of S, not of X.
     """
     X = design.X
     if hasattr(X, "tocsr") or X.size < _FEWEST:

@@ -57,7 +57,7 @@ class Notion(ABC):
             [field.name for field in dataclasses.fields(self) if field.repr] if dataclasses.is_dataclass(self) else []
         )
         shown += [] if self.weights is None else ["weights"]
-        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+        return f"{type(self).__qualname__}({', '.join(f'{name}={_shown(getattr(self, name))}' for name in shown)})"
 
     @property
     def words(self) -> str:
@@ -268,3 +268,8 @@ def _seen(codes: Codes, keep: NDArray[np.bool_] | None) -> Codes:
         return codes
     values = codes.where(keep).compact().values_of
     return codes.recode(positions(codes.values_of, values), values)
+
+
+def _shown(value: Any) -> str:
+    """The repr of an option; a set's in order, since its own differs from process to process."""
+    return f"{{{', '.join(map(repr, sorted(value, key=sort_key)))}}}" if isinstance(value, frozenset) else repr(value)

@@ -26,6 +26,7 @@ from fermi.torch._inputs import (
     full_precision,
     read_prior,
     refuse_prior,
+    settle,
     unpacked,
 )
 from fermi.torch._ranks import Joining, add_over_ranks, average_over_ranks
@@ -115,8 +116,7 @@ class FermiRegularizer(Joining, nn.Module):
         self.register_buffer("condition_of", condition_of, persistent=False)
         self.register_buffer("group_prior", read_prior(group_prior, Z, n_groups))
         self.register_buffer("known", torch.ones(()))
-        if group_prior is not None or n_groups == 1:
-            self._settle()
+        settle(self.W, self.group_prior)
         self._watch()
 
     @classmethod
@@ -292,13 +292,7 @@ class FermiRegularizer(Joining, nn.Module):
             raise bad_argument("sensitive", "is unknown wherever the notion looks", "some known groups there")
         self.group_prior.copy_(table / nonzero(table.sum(1, keepdim=True)))
         self.known.copy_(table.sum() / total)
-        self._settle()
-
-    @torch.no_grad()
-    def _settle(self) -> None:
-        """Put W to its optimum where a condition has one group: ERMI is zero there, and W has nothing to find out."""
-        alone = (self.group_prior > 0.0).sum(1) == 1
-        self.W[alone] = (self.group_prior[alone] > 0.0).to(self.W.dtype)[:, :, None]
+        settle(self.W, self.group_prior)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

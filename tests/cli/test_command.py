@@ -195,6 +195,15 @@ def test_native_code_that_never_comes_back_is_ended_too(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_interruption_within_a_destructor_is_not_forgotten() -> None:
+    script = "import signal, sys, time, fermi.cli.demo; from fermi import cli\n"
+    script += "class Closing:\n    def __del__(self): signal.raise_signal(signal.SIGTERM)\n"
+    script += "def run(*a, **k): Closing(); time.sleep(60)\n"
+    script += "sys.modules['fermi.cli.demo'].run = run; sys.exit(cli.main(['demo']))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stderr) == (1, "fermi: interrupted\n")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_a_child_that_is_ended_does_not_end_its_parent() -> None:
     script = "import os, signal, sys, time, fermi.cli.demo; from fermi import cli; from fermi.cli import _ending\n"

@@ -7,6 +7,7 @@ for the command to end, and ends the process if it has not.
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import socket
@@ -14,6 +15,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from fermi._files import discard_unfinished
 
@@ -36,13 +38,25 @@ def ending_on_signals() -> Iterator[None]:
     over = threading.Event()
     before = signal.set_wakeup_fd(tells.fileno(), warn_on_full_buffer=False)
     _forget_in_children()
+    hook, sys.unraisablehook = sys.unraisablehook, _raise_again
     threading.Thread(target=_watch, args=(told, numbers, over), daemon=True).start()
     try:
         yield
     finally:
         over.set()
+        sys.unraisablehook = hook
         signal.set_wakeup_fd(before)
         tells.close()  # which wakes the thread
+
+
+def _raise_again(unraisable: Any) -> None:
+    """Interrupt once more where an interruption came in a `__del__`, which Python reports and forgets."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        again = threading.Timer(0.05, _thread.interrupt_main, (signal.SIGTERM,))  # now, it would come up in here
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 def _watch(told: socket.socket, numbers: set[int], over: threading.Event) -> None:

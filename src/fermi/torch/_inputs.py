@@ -93,6 +93,13 @@ def read_prior(given: Any, Z: int, k: int) -> Tensor:
     return prior.expand(Z, k).clone()
 
 
+@torch.no_grad()
+def settle(W: Tensor, prior: Tensor) -> None:
+    """Put W to its optimum where a condition has one group: ERMI is zero there, and W has nothing to find out."""
+    alone = (prior > 0.0).sum(1) == 1
+    W[alone] = (prior[alone] > 0.0).to(W.dtype)[:, :, None]
+
+
 def unpacked(batch: Any) -> tuple[Tensor, Tensor | None]:
     """Get sensitive and target from a batch in one of the usual forms."""
     if isinstance(batch, Mapping):

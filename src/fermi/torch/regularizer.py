@@ -29,6 +29,7 @@ from fermi.torch._inputs import (
     full_precision,
     read_prior,
     refuse_prior,
+    settle,
     unpacked,
 )
 from fermi.torch._ranks import Joining, add_over_ranks, average_over_ranks
@@ -120,8 +121,7 @@ class FermiRegularizer(Joining, nn.Module):
         self.register_buffer("known", torch.ones(()))
         self._weights = kind.condition_weights(range(n_classes))
         self.register_buffer("factors", None if self._weights is None else torch.full((Z,), torch.nan))
-        if group_prior is not None or n_groups == 1:
-            self._settle()
+        settle(self.W, self.group_prior)
         self._watch()
 
     @classmethod
@@ -296,13 +296,7 @@ class FermiRegularizer(Joining, nn.Module):
         if self._weights is not None and self.factors is not None:
             names = torch.nonzero(self.condition_of >= 0).flatten().tolist()  # conditions are in the order of classes
             self.factors.copy_(torch.as_tensor(self._weights.factors(table.sum(1).numpy(), names)))
-        self._settle()
-
-    @torch.no_grad()
-    def _settle(self) -> None:
-        """Put W to its optimum where a condition has one group: ERMI is zero there, and W has nothing to find out."""
-        alone = (self.group_prior > 0.0).sum(1) == 1
-        self.W[alone] = (self.group_prior[alone] > 0.0).to(self.W.dtype)[:, :, None]
+        settle(self.W, self.group_prior)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

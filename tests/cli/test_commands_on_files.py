@@ -306,14 +306,12 @@ def test_the_question_is_asked_on_a_terminal(
     assert json.loads((tmp_path / "m" / "model.json").read_text())["task"]["keep_sensitive"] is True
 
 
+ENDINGS = [("tradeoff", "SIGINT"), ("train", "SIGTERM"), ("tradeoff", "SIGHUP")]
+
+
 @pytest.mark.parametrize(
     ("command", "ended_by"),
-    [
-        ("train", "SIGINT"),
-        pytest.param("tradeoff", "SIGINT", marks=pytest.mark.slow),
-        pytest.param("train", "SIGTERM", marks=pytest.mark.slow),
-        pytest.param("tradeoff", "SIGHUP", marks=pytest.mark.slow),
-    ],
+    [("train", "SIGINT"), *(pytest.param(*case, marks=pytest.mark.slow) for case in ENDINGS)],
 )
 def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str, ended_by: str) -> None:
     pytest.importorskip("lightgbm", reason="the extra `boosting` is not installed")

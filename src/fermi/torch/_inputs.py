@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from fermi.errors import bad_argument
+from fermi.inputs.arguments import whole
 from fermi.notions import OF_LABELS, Notion, as_notion
 
 
@@ -75,8 +76,13 @@ def chosen_notion(notion: str | Notion, advantaged: Iterable[int] | None) -> Not
     return kind.of_labels(set(advantaged))
 
 
-def conditions_of_classes(notion: Notion, n_classes: int) -> Tensor:
-    """The condition of each class, -1 where it does not count."""
+def read_conditions(notion: Notion, n_classes: int, n_conditions: Any) -> Tensor:
+    """The condition of each class, -1 where it does not count; or of each value of a column, of so many values."""
+    if n_conditions is not None:
+        n_conditions = whole("n_conditions", n_conditions, "a whole number of at least 1, or None", low=1)
+        if notion.needs_target:
+            raise bad_argument("n_conditions", f"is given with notion={notion.name!r}", "one of the two")
+        return torch.arange(n_conditions)
     labels = list(range(n_classes))
     return torch.as_tensor(notion.conditions(labels, n_classes, labels).dense())
 

@@ -25,8 +25,8 @@ from fermi.torch._inputs import (
     check_logits,
     check_weight,
     chosen_notion,
-    conditions_of_classes,
     full_precision,
+    read_conditions,
     read_prior,
     refuse_prior,
     settle,
@@ -104,16 +104,12 @@ class FermiRegularizer(Joining, nn.Module):
         self.n_classes = whole("n_classes", n_classes, "a whole number of at least 2", low=2)
         self.n_groups = whole("n_groups", n_groups, "a whole number of at least 1", low=1)
         self.lam, self.notion = number("lam", lam, "a number of at least 0", low=0.0), kind.name
-        if n_conditions is not None:
-            n_conditions = whole("n_conditions", n_conditions, "a whole number of at least 1, or None", low=1)
-            if kind.needs_target:
-                raise bad_argument("n_conditions", f"is given with notion={kind.name!r}", "one of the two")
+        condition_of = read_conditions(kind, n_classes, n_conditions)
         if radius is not None:
             radius = number("radius", radius, "a positive number, or None", low=0.0, open_low=True)
         self.radius, self.debug = radius, False
         # With conditions of the user's own, the target is the condition.
         self.own_conditions, self.needs_target = n_conditions is not None, kind.needs_target or n_conditions is not None
-        condition_of = torch.arange(n_conditions) if n_conditions else conditions_of_classes(kind, n_classes)
         Z = int(condition_of.max()) + 1
         self.W = nn.Parameter(torch.zeros(Z, n_groups, n_classes))
         self.register_buffer("condition_of", condition_of, persistent=False)

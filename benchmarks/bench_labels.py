@@ -71,8 +71,11 @@ THRESHOLDS = {
     "equal_opportunity": "true_positive_rate_parity",
 }
 FAIRGBM = {"equalized_odds": "FPR,FNR", "equal_opportunity": "FNR"}
+SMALL_TREES = {"max_leaf_nodes": 8, "min_samples_leaf": 50, "early_stopping": False}
 GROUP_MODELS: dict[str, Any] = {
     "the default": None,
+    "15 rounds": HistGradientBoostingClassifier(max_iter=15, learning_rate=0.2, **SMALL_TREES),
+    "30 rounds": HistGradientBoostingClassifier(max_iter=30, learning_rate=0.1, **SMALL_TREES),
     "strong trees": HistGradientBoostingClassifier(random_state=0),
     "gentle trees": HistGradientBoostingClassifier(
         learning_rate=0.05, max_iter=60, max_leaf_nodes=8, min_samples_leaf=50, l2_regularization=10.0, random_state=0

@@ -87,7 +87,7 @@ KINDS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_groups_are_told_from_features_of_any_kind(kind: str) -> None:
     X, (_, s) = group_features(KINDS[kind]()), rows()
-    model = CellModel.fit(default_group_model(X), X, s, 3, np.ones(N))
+    model = CellModel.fit(default_group_model(X, 3), X, s, 3, np.ones(N))
     q = model.probabilities(X)
     assert q.shape == (N, 3)
     assert q.sum(axis=1) == pytest.approx(np.ones(N))
@@ -96,13 +96,13 @@ def test_groups_are_told_from_features_of_any_kind(kind: str) -> None:
 
 def test_entries_may_be_missing_in_new_rows_alone() -> None:
     X, s = rows()
-    model = CellModel.fit(default_group_model(X), X, s, 3, np.ones(N))
+    model = CellModel.fit(default_group_model(X, 3), X, s, 3, np.ones(N))
     new = X[:20].copy()
     new[::3, 1] = np.nan
     assert np.isfinite(model.probabilities(new)).all()
     full = table()[["number", "day", "kind"]]
     full["number"] = full["number"].abs()
-    model = CellModel.fit(default_group_model(full), full, s, 3, np.ones(N))
+    model = CellModel.fit(default_group_model(full, 3), full, s, 3, np.ones(N))
     strange = full.head(6).assign(
         number=np.nan, day=pd.Series([pd.NaT] * 6), kind=pd.Categorical([None] * 5 + ["never"])
     )
@@ -112,7 +112,7 @@ def test_entries_may_be_missing_in_new_rows_alone() -> None:
 def test_a_column_of_many_words_is_no_obstacle() -> None:
     rng, (_, s) = np.random.default_rng(0), rows()
     X = pd.DataFrame({"name": [f"n{i}" for i in rng.integers(0, 500, N)], "x": rows()[0][:, 0]})
-    q = CellModel.fit(default_group_model(X), X, s, 3, np.ones(N)).probabilities(X)
+    q = CellModel.fit(default_group_model(X, 3), X, s, 3, np.ones(N)).probabilities(X)
     assert np.isfinite(q).all()
 
 
@@ -180,7 +180,7 @@ def test_weights_reach_the_last_step_and_rows_of_no_weight_are_left_out() -> Non
 def test_weights_reach_the_model_when_scikit_learn_routes_metadata() -> None:
     X, s = rows()
     weight = np.where(s == 0, 5.0, 1.0)
-    plain = CellModel.fit(default_group_model(X), X, s, 3, weight).probabilities(X)
+    plain = CellModel.fit(default_group_model(X, 3), X, s, 3, weight).probabilities(X)
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = CellModel.fit(default_group_model(X), X, s, 3, weight).probabilities(X)
+        routed = CellModel.fit(default_group_model(X, 3), X, s, 3, weight).probabilities(X)
     assert routed == pytest.approx(plain)

@@ -35,11 +35,12 @@ class AdjustedLabels(NamedTuple):
 def fit_group_models(problem: Problem) -> tuple[CellModel, ...]:
     """A group model of each attribute, from all rows of a problem."""
     features = group_features(problem.X)
-    template = default_group_model(features)
-    return tuple(
-        CellModel.fit(template, features, kinds_of_cell(cells, a.codes >= 0), cells.size, problem.weight)
-        for a, cells in zip(problem.attributes, problem.cells(), strict=True)
-    )
+    found = []
+    for attribute, cells in zip(problem.attributes, problem.cells(), strict=True):
+        template = default_group_model(features, cells.size)
+        kinds = kinds_of_cell(cells, attribute.codes >= 0)
+        found.append(CellModel.fit(template, features, kinds, cells.size, problem.weight))
+    return tuple(found)
 
 
 def choose_labels(parts: Sequence[tuple[Problem, Problem]], judged: Problem, F: Floats, bound: float) -> Choice:

@@ -49,7 +49,8 @@ class FairLabels(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     attributes : "intersection" or "each"
         Of several sensitive columns: the groups that their combinations make, or those of each column by itself.
     group_estimator : classifier, optional
-        What tells condition and group from the features; by default logistic regression. It is cloned.
+        What tells condition and group from the features; by default logistic regression for numbers and small trees
+        for tables with categories. It is cloned.
     cv : int or splitter
         Folds by which rows are held out, of 2 or more.
     slack : float

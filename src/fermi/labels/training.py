@@ -115,10 +115,11 @@ def train(
     pairs = _pairs(settings.cv, part, rng)
     model, said = _model(settings, wrapped, pairs, classes.tolist(), rng, progress)
     progress.say("telling groups from features")
-    template = settings.group_estimator if settings.group_estimator is not None else default_group_model(part.X)
     q, models = [], []
     for attribute, cells in zip(part.attributes, part.cells(), strict=True):
         kinds = kinds_of_cell(cells, attribute.codes >= 0)
+        own = settings.group_estimator
+        template = default_group_model(part.X, cells.size) if own is None else own
         q.append(held_out_cells(template, part.X, kinds, cells.size, part.weight, pairs))
         models.append(CellModel.fit(template, part.X, kinds, cells.size, part.weight))
     judged = np.unique(np.concatenate([judge for _, judge in pairs]))

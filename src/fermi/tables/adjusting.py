@@ -132,7 +132,7 @@ def adjust(rows: GivenRows, task: Task, asked: Asked) -> Adjusted:
 def _fair_labels(rows: GivenRows, task: Task, asked: Asked) -> FairLabels:
     m = len(rows.classes)
     telling = make_column_transformer(("passthrough", slice(m, None)))
-    steps = [step for _, step in default_group_model(rows.X[:, m:]).steps]
+    steps = [step for _, step in default_group_model(rows.X[:, m:], m).steps]
     return FairLabels(
         GivenProbabilities(rows.classes),
         rows.fairness,

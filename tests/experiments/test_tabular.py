@@ -64,6 +64,10 @@ def test_a_cell_on_a_table(adult_home: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert fair["test_violation"] < 0.2 * plain["test_violation"]
     assert 0.002 < plain["test_standard_error"] < 0.02
     assert plain["test_constant_error"] == pytest.approx(0.236, abs=0.001)
+    for part in ("train", "val", "test"):  # all that is said of a run can be computed again from its tables
+        for kind in ("", "soft_"):
+            table = Contingency(fair[f"{part}_{kind}table"])
+            assert parity_difference(table) == pytest.approx(fair[f"{part}_{kind}violation"], abs=1e-8)
     groups = s_train.astype(object)
     missing = tabular.corrupted(groups, {"seed": 0, "missing": 0.9})
     assert missing.isna().mean() == pytest.approx(0.9, abs=0.03)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -9,6 +10,7 @@ import platform
 import subprocess
 import time
 import warnings
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +106,18 @@ def _run_cell(name: str, key: str, cell: Cell) -> tuple[str, list[CellRecord] | 
         found = find(name).run(cell)
     except Exception as error:
         return key, f"{dict(cell)}: {type(error).__name__}: {' '.join(str(error).split())}"
-    own = {"cell_seconds": time.perf_counter() - began, "commit": _commit()}
+    own = {"cell_seconds": time.perf_counter() - began, "commit": _commit(), "machine": _machine(), **_versions()}
     return key, [{**cell, **own, **record} for record in (found if isinstance(found, list) else [found])]
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    """The versions of the packages that numbers depend on, as far as they are installed."""
+    found = {}
+    for package in ("numpy", "scipy", "scikit-learn", "torch", "lightgbm", "fairlearn"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[f"{package} version"] = metadata.version(package)
+    return found
 
 
 @functools.cache
@@ -152,6 +164,7 @@ def _provenance(name: str, quick: bool, cells: list[list[CellRecord]], ran: int,
     )
 
 
+@functools.cache
 def _machine() -> str:
     """The machine in words: its processor, cores and Python."""
     model = platform.processor() or platform.machine()

@@ -22,7 +22,7 @@ from fermi.measures import parity_difference
 from fermi.measures.contingency import Contingency
 from fermi.torch.models import logistic
 
-WAY, VERSION = "tabular", 2  # of `run`
+WAY, VERSION = "tabular", 3  # of `run`
 STRENGTHS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)
 QUICK_STRENGTHS = (0.0, 0.5, 1.0)
 _PARTS = 4  # one row of the training part in so many chooses the knob
@@ -101,7 +101,7 @@ def joined(columns: pd.DataFrame) -> pd.Series[Any]:
 
 
 def run(cell: Cell) -> CellRecord:
-    """Fit one method, and measure it on the rows that choose the knob and on the test rows."""
+    """Fit one method, and measure it on the rows that train it, on those that choose the knob and on the test rows."""
     data, s_train, s_test, judged = rows(cell["dataset"], cell["split"], cell["blind"], cell.get("rows"))
     train = np.flatnonzero(~judged)
     groups = corrupted(s_train.iloc[train].astype(object), cell)
@@ -116,6 +116,8 @@ def run(cell: Cell) -> CellRecord:
         "test": (data.X_test, data.y_test, s_test),
     }
     majority = data.y_train.iloc[train].mode()[0]
+    trained = data.X_train.iloc[train], data.y_train.iloc[train], s_train.iloc[train]
+    record |= {f"train_{key}": value for key, value in measured(model, *trained, cell["notion"]).items()}
     for name, part in parts.items():
         record |= {f"{name}_{key}": value for key, value in measured(model, *part, cell["notion"]).items()}
         record |= {f"{name}_{key}": value for key, value in constant(part[1], majority).items()}
@@ -165,6 +167,8 @@ def measured(model: Any, X: Any, y: Any, s: Any, notion: str) -> CellRecord:
         "soft_violation": parity_difference(soft),
         "soft_gaps": signed_gaps(soft),
         "standard_error": standard_error(hard.table, hard.table),
+        "table": hard.table.tolist(),
+        "soft_table": soft.table.round(6).tolist(),
     }
 
 

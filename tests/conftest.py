@@ -16,20 +16,35 @@ from hypothesis import settings
 from fermi import datasets
 from fermi.datasets import Dataset
 from fermi.datasets.common.downloads import RemoteFile
-from tests.skips import pytest_addoption, pytest_configure
+from tests import skips
+from tests.skips import pytest_addoption
 
-__all__ = ["pytest_addoption", "pytest_configure"]
+__all__ = ["pytest_addoption"]
 
 settings.register_profile("fermi", deadline=None, max_examples=150, derandomize=True)
+settings.register_profile("fast", parent=settings.get_profile("fermi"), max_examples=30)
 settings.load_profile("fermi")
+
+# Rooms whose tests run whole commands, files, curves, figures or other people's methods: all of them count as slow.
+WHOLE = ("baselines", "boosting", "cli", "datasets", "experiments", "report", "tables", "tradeoff")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch for skips; without the slow tests, properties are tried on fewer examples as well."""
+    skips.pytest_configure(config)
+    if config.option.markexpr == "not slow":
+        settings.load_profile("fast")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whoever asks where a real data set lies is marked as needing it; what takes longest starts first."""
+    slow = [Path(__file__).parent / room for room in WHOLE]
     for item in items:
         if "home_of" in getattr(item, "fixturenames", ()):
             item.add_marker("needs_data")
+        if any(folder in item.path.parents for folder in slow):
+            item.add_marker("slow")
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
 
 

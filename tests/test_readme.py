@@ -24,12 +24,10 @@ def test_the_two_commands_are_there() -> None:
     assert 'pip install -e ".[dev]" && pytest' in commands
 
 
-EXAMPLES = [
-    pytest.param(example, id=f"example{place}", marks=[pytest.mark.slow] if place else [])
-    for place, example in enumerate(blocks("python"))
-]
+EXAMPLES = [pytest.param(example, id=f"example{place}") for place, example in enumerate(blocks("python"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_python_examples_print_what_they_say(example: str) -> None:
     for module, package in PACKAGES.items():

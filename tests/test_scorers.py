@@ -66,6 +66,7 @@ def test_a_search_hands_every_fold_its_groups() -> None:
     assert (result["test_plain"] > 0.5).all()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_labels_within_a_bound_are_scored_as_labels() -> None:
     X, y, s = rows(3000)

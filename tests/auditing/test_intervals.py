@@ -44,6 +44,7 @@ def test_independence_has_the_textbook_bias() -> None:
     assert Sums(counts, counts, soft=False).ermi_bias() == pytest.approx(2 * 3 / 12_000, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_a_random_attribute_is_consistent_with_no_violation() -> None:
     """Intervals hold 0 (1 for the ratio) about as often as they should, with many small groups too."""
     rng = np.random.default_rng(11)
@@ -108,6 +109,7 @@ def test_seeds_and_draws() -> None:
         assert estimates(wide)[name][2] >= high - 1e-9
 
 
+@pytest.mark.slow
 def test_many_groups_are_drawn_less_often_but_still_measured() -> None:
     rng = np.random.default_rng(0)
     s, labels = rng.integers(0, 1000, 20_000), rng.integers(0, 2, 20_000)

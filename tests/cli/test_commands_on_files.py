@@ -197,13 +197,13 @@ def test_odd_files_that_can(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.slow
-def test_five_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
-    wide = pd.DataFrame(rng.normal(size=(300, 5000)).round(3), columns=[f"x{j}" for j in range(5000)])
+    wide = pd.DataFrame(rng.normal(size=(300, 1000)).round(3), columns=[f"x{j}" for j in range(1000)])
     file = saved(pd.concat([people(300), wide], axis=1), tmp_path / "wide.csv")
     code, out, err = run(capsys, "train", file, *TASK, "--output", tmp_path / "m")
     assert (code, err) == (0, "")
-    assert "and 4,962 more columns" in out
+    assert "and 962 more columns" in out
     assert (tmp_path / "m" / "report.html").stat().st_size < 2_000_000
 
 

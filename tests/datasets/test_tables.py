@@ -168,9 +168,10 @@ def test_categories_come_from_training_rows(home_of: Home, publish: Publish) -> 
 @pytest.mark.parametrize("name", ["german", "compas", "communities", "toxic_madlibs"])
 def test_the_seed_is_the_split(home_of: Home, name: str) -> None:
     home = home_of(name)
-    parts = [datasets.load(name, data_home=home, random_state=seed).X_test.index for seed in (0, 0, *range(1, 10))]
+    seeds = range(1, 3 if name == "toxic_madlibs" else 10)  # reading it takes a second
+    parts = [datasets.load(name, data_home=home, random_state=seed).X_test.index for seed in (0, 0, *seeds)]
     assert parts[0].equals(parts[1])
-    assert len({tuple(part) for part in parts}) == 10
+    assert len({tuple(part) for part in parts}) == 1 + len(seeds)
     n = len(everyone(datasets.load(name, data_home=home))[0])
     slack = 5 if name == "toxic_madlibs" else 0.5  # versions of a templated sentence stay together
     assert max(abs(len(part) - 0.2 * n) for part in parts) <= slack

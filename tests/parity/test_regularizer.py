@@ -65,6 +65,7 @@ def test_single_rows_average_to_the_whole(notion: str) -> None:
         assert torch.stack(parts).mean(0).numpy() == pytest.approx(total.numpy(), abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*autograd.function.Function.* should not be instantiated:DeprecationWarning")
 def test_compilation_breaks_no_graph_and_changes_no_gradient() -> None:
     logits, s, y = (torch.tensor(part) for part in batch())
@@ -80,6 +81,7 @@ def test_compilation_breaks_no_graph_and_changes_no_gradient() -> None:
         assert slope_compiled.numpy() == pytest.approx(slope.numpy(), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*autograd.function.Function.* should not be instantiated:DeprecationWarning")
 def test_compilation_breaks_no_graph_where_w_is_projected() -> None:
     logits, s, y = (torch.tensor(part) for part in batch())

@@ -15,7 +15,10 @@ import pytest
 pytest.importorskip("torch", reason="the extra `torch` is not installed")
 
 import torch
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
+import fermi
+from fermi.torch import FermiRegularizer
 from tests.example_files import load
 
 ray = pytest.importorskip("ray", reason="the extra `ray` is not installed")
@@ -90,29 +93,50 @@ def run(folder: Path, killed: int | None) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def whole(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run(tmp_path_factory.mktemp("whole"), killed=None)
+def resumed(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run(tmp_path_factory.mktemp("resumed"), killed=1)
 
 
-def test_two_workers_train_one_model_and_one_W(whole: dict[str, Any]) -> None:
-    assert list(whole["workers"]) == ["attempt 1, rank 0", "attempt 1, rank 1"]
-    first, second = whole["workers"].values()
-    assert first["steps"] == second["steps"] == EPOCHS * STEPS
+def in_one_process() -> dict[str, Any]:
+    """The model and W of the example without Ray: every step takes the batches of both workers, half of each mean."""
+    data = fermi.datasets.synthetic(4000, bias=0.9, rated=False).numeric()
+    x, y = torch.tensor(data.X_train.to_numpy("float32")), torch.tensor(data.y_train.to_numpy())
+    s = torch.tensor(fermi.GroupEncoder().fit_transform(data.s_train))
+    rows: Any = TensorDataset(x, y, s)
+    samplers: list[Any] = [DistributedSampler(rows, num_replicas=2, rank=rank, shuffle=True) for rank in (0, 1)]
+    loaders = [DataLoader(rows, batch_size=16, sampler=sampler) for sampler in samplers]
+    torch.manual_seed(0)
+    model = torch.nn.Linear(x.shape[1], 2)
+    reg = FermiRegularizer.from_labels(s, n_classes=2, lam=10.0)
+    groups: list[Any] = [{"params": model.parameters()}, {"params": reg.parameters(), "lr": 0.1}]
+    optimizer = torch.optim.Adam(groups)
+    for epoch in range(EPOCHS):
+        for sampler in samplers:
+            sampler.set_epoch(epoch)
+        for batches in zip(*loaders, strict=True):
+            optimizer.zero_grad()
+            for x, y, s in batches:
+                logits = model(x)
+                (0.5 * (torch.nn.functional.cross_entropy(logits, y) + reg(logits, s))).backward()
+            optimizer.step()
+    return {"model": model.state_dict(), "reg": reg.state_dict()}
+
+
+def test_two_workers_train_one_model_and_one_W(resumed: dict[str, Any]) -> None:
+    first, second = resumed["workers"].values()
     assert first["parameters"] == second["parameters"]
-    assert whole["state"]["reg"]["W"].abs().min() > 0.1
-    accuracy, gap = whole["scores"]
+    assert resumed["state"]["reg"]["W"].abs().min() > 0.1
+    accuracy, gap = resumed["scores"]
     assert accuracy > 0.7
     assert gap < 0.12
 
 
-def test_after_a_kill_training_resumes_to_the_same_model(whole: dict[str, Any], tmp_path: Path) -> None:
-    resumed = run(tmp_path, killed=1)
+@pytest.mark.usefixtures("one_thread")
+def test_after_a_kill_training_resumes_to_the_model_of_one_process(resumed: dict[str, Any]) -> None:
     assert resumed["killed"]
     assert list(resumed["workers"]) == ["attempt 2, rank 0", "attempt 2, rank 1"]  # nobody came to the end of the first
-    first, second = resumed["workers"].values()
-    assert first["steps"] == second["steps"] == (EPOCHS - 2) * STEPS  # from the third epoch, not from scratch
-    assert first["parameters"] == second["parameters"]
-    assert resumed["state"]["epoch"] == whole["state"]["epoch"] == EPOCHS - 1
+    assert {worker["steps"] for worker in resumed["workers"].values()} == {STEPS}  # the third epoch, not from scratch
+    assert resumed["state"]["epoch"] == EPOCHS - 1
+    whole = in_one_process()
     for part, name in (("model", "weight"), ("model", "bias"), ("reg", "W")):
-        assert resumed["state"][part][name].numpy() == pytest.approx(whole["state"][part][name].numpy(), abs=1e-5)
-    assert resumed["scores"] == pytest.approx(whole["scores"])
+        assert resumed["state"][part][name].numpy() == pytest.approx(whole[part][name].numpy(), abs=1e-4)

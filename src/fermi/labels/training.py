@@ -120,7 +120,7 @@ def train(
     for attribute, cells in zip(part.attributes, part.cells(), strict=True):
         kinds = kinds_of_cell(cells, attribute.codes >= 0)
         own = settings.group_estimator
-        template = default_group_model(part.X, cells.size) if own is None else own
+        template = default_group_model(part.X, cells.size, _last(model)) if own is None else own
         q.append(held_out_cells(template, part.X, kinds, cells.size, part.weight, pairs))
         models.append(CellModel.fit(template, part.X, kinds, cells.size, part.weight))
     judged = np.unique(np.concatenate([judge for _, judge in pairs]))
@@ -205,6 +205,12 @@ def _model(
             stacklevel=4,
         )
     return model, said
+
+
+def _last(model: Any) -> Any:
+    """The classifier itself, of a pipeline the last step."""
+    steps = getattr(model, "steps", None)
+    return steps[-1][1] if steps else model
 
 
 def _judged(problem: Problem, said: Said, q: tuple[Floats, ...], rows: Ints) -> JudgedRows:

@@ -26,6 +26,7 @@ from fermi.cli._flags import (
     Slack,
     Target,
     TestSize,
+    Weights,
 )
 
 app = typer.Typer(
@@ -91,6 +92,7 @@ def train_command(
     keep_sensitive: KeepSensitive = None,
     attributes: Attributes = "intersection",
     advantaged: Advantaged = None,
+    weights: Weights = None,
     ignore: Ignore = None,
     test_size: TestSize = 0.25,
     seed: Seed = 0,
@@ -102,7 +104,7 @@ def train_command(
     from fermi.tables.asked import Asked
     from fermi.tables.task import Task
 
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, weights)
     wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
     run(file, task, wanted, keep=keep_sensitive, output=output, as_json=json)
 
@@ -118,6 +120,7 @@ def tradeoff_command(
     keep_sensitive: KeepSensitive = None,
     attributes: Attributes = "intersection",
     advantaged: Advantaged = None,
+    weights: Weights = None,
     ignore: Ignore = None,
     test_size: TestSize = 0.25,
     seed: Seed = 0,
@@ -129,7 +132,7 @@ def tradeoff_command(
     from fermi.cli.tradeoff import run
     from fermi.tables.task import Task
 
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, weights)
     run(
         file,
         task,

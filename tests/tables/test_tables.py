@@ -317,7 +317,7 @@ def test_the_split_is_stratified_seeded_and_the_test_rows_teach_nothing() -> Non
         (
             {},
             Task("hired", ("group",), "equalized_odds", weights=("maybe=2",)),
-            "`weights` is 'maybe=2'; expected 'bal",
+            "`weights` is 'maybe=2'; expected",
         ),
         ({}, Task("hired", ("group",), "equalized_odds", weights=("yes",)), "LABEL=NUMBER with one of 'no', 'yes'"),
         ({}, Task("hired", ("group",), "equalized_odds", weights=("yes=two",)), "expected a number after the last '='"),

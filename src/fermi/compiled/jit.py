@@ -16,6 +16,7 @@ R = TypeVar("R")
 
 # Sums may be taken in any order, so that they use the processor's wide registers; NaN and infinity keep their meaning.
 REORDERED = {"reassoc", "contract", "nsz", "arcp"}
+_BARE: dict[str, Any] = {"fastmath": REORDERED, "error_model": "numpy", "_nrt": False}
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
@@ -28,9 +29,23 @@ def compiled_reordered(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, fastmath=REORDERED)
 
 
+def compiled_bare(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a loop that makes no array, as `compiled_reordered` does, without counting references to its arrays.
+
+    Counting is atomic: a step that calls a few functions with a dozen arrays each would spend most of its time on it.
+    Division by zero gives infinity.
+    """
+    return _compiled(function, **_BARE)
+
+
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function into every compiled caller: passing a dozen arrays costs more than a small loop over them."""
-    return _compiled(function, fastmath=REORDERED, inline="always")
+    """Compile a function into every caller that is `compiled_bare`."""
+    return _compiled(function, **_BARE, forceinline=True)
+
+
+def inlined_in_order(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function as `inlined` does, with its operations in the order that they are written in."""
+    return _compiled(function, **{**_BARE, "fastmath": {"contract"}}, forceinline=True)
 
 
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:

@@ -20,8 +20,6 @@ from pandas.api.types import is_numeric_dtype
 from scipy.special import expit, softmax
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -51,6 +49,10 @@ def default_group_model(X: Any, n_cells: int) -> Any:
     words = np.array([not is_numeric_dtype(dtype) for dtype in X.dtypes])
     if not words.any():
         return _regression_on_numbers(regression)
+    # Loaded here, since it takes a while and matrices do without.
+    from sklearn.dummy import DummyClassifier
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     known = (X.notna().sum() >= _KNOWN).to_numpy()
     if not known.any():
         return DummyClassifier()

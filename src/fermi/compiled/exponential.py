@@ -32,7 +32,8 @@ def exponential(x: float) -> float:
     low = (1.0 + r) + r2 * (_C2 + r * _C3)
     middle = (_C4 + r * _C5) + r2 * (_C6 + r * _C7)
     high = (_C8 + r * _C9) + r2 * (_C10 + r * _C11) + r4 * _C12
-    power = np.int64((np.int64(k) + 1023) << 52).view(np.float64)  # 2^k, by its exponent's bits
+    # 2^k, by its exponent's bits; by way of int32, which wide registers convert to
+    power = np.int64((np.int64(np.int32(k)) + 1023) << 52).view(np.float64)
     return float((low + r4 * (middle + r4 * high)) * power)
 
 

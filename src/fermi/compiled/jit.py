@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+from numba.core import event as _event
+
+event: Any = _event  # untyped
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -88,3 +92,28 @@ def source_stamp(package: Path) -> str:
     for file in sorted(files):
         digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+class Notice(event.Listener):  # type: ignore[misc]
+    """Tells a person at a terminal, once, why the first call of a new installation takes a while.
+
+    numba says when a function of anybody's was not found on disk and is compiled.
+    """
+
+    def __init__(self) -> None:
+        self.told = False
+
+    def on_start(self, event: Any) -> None:
+        """Say so if the function is one of ours."""
+        function = getattr(event.data.get("dispatcher"), "py_func", None)
+        ours = str(getattr(function, "__module__", "")).startswith("fermi.")
+        if ours and not self.told and sys.stderr is not None and sys.stderr.isatty():
+            self.told = True
+            print("fermi: compiling once, which takes some seconds; later runs find it on disk.", file=sys.stderr)
+
+    def on_end(self, event: Any) -> None:
+        """Say nothing more."""
+
+
+NOTICE = Notice()
+event.register("numba:compile", NOTICE)

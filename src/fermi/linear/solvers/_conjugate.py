@@ -4,8 +4,8 @@ Along a direction v the logits move by a = A v and the predictions by Ḟ = F �
 
     (w F + t) ∘ (a − F · a) − F (t · a),
 
-with t what ERMI adds to the row's gradient (`formulas/curvature.py`). The table, which moves by Ṫ = Σ share_i Ḟ_i, charges
-every cell by its own curvature, and the rows feel it as they feel the charges C.
+with t what ERMI adds to the row's gradient (`formulas/curvature.py`). The table, which moves by Ṫ = Σ share_i Ḟ_i,
+charges every cell by its own curvature, and the rows feel it as they feel the charges C.
 """
 
 from __future__ import annotations

@@ -21,7 +21,6 @@ from scipy.special import expit, softmax
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -64,6 +63,8 @@ def default_group_model(X: Any, n_cells: int) -> Any:
 
 def _regression_on_numbers(regression: Any) -> Any:
     """Entries may be missing in rows to come, whether or not they are here."""
+    from sklearn.impute import SimpleImputer
+
     return make_pipeline(SimpleImputer(add_indicator=True, keep_empty_features=True), StandardScaler(), regression)
 
 
@@ -152,6 +153,8 @@ class LinearCells:
         """Fold the default for matrices, fitted where nothing was missing, into one line of coefficients per class."""
         if isinstance(model, LinearCells):
             return model
+        from sklearn.impute import SimpleImputer
+
         steps = [step for _, step in getattr(model, "steps", [])]
         if steps and isinstance(steps[0], SimpleImputer) and not len(steps[0].indicator_.features_):
             del steps[0]  # nothing was missing

@@ -253,12 +253,15 @@ def reproduce(
         str, typer.Option(help="The folder for what is found; finished runs there are not made again.")
     ] = ("results"),
     workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
+    from_records: Annotated[
+        bool, typer.Option("--from-records", help="Judge and draw again from the records there; nothing is trained.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run a figure or table of the paper, and write its runs, a page with verdicts and a picture."""
     from fermi.cli.reproduce import run
 
-    run(name, quick=quick, output=output, workers=workers, as_json=json)
+    run(name, quick=quick, output=output, workers=workers, from_records=from_records, as_json=json)
 
 
 @data_app.command("list")

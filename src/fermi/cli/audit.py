@@ -13,6 +13,7 @@ import pandas as pd
 
 from fermi._files import whole_file
 from fermi.auditing import Audit, audit
+from fermi.cli._console import printable
 from fermi.cli._summaries import audit_summary, group_summary
 from fermi.errors import FermiError, listed
 from fermi.notions import as_notion
@@ -58,9 +59,9 @@ def run(file: str, question: Question, *, output: str | None, as_json: bool) -> 
         return
     print(found)
     for note in notes:
-        print(f"Note: {note}")
+        print(f"Note: {printable(note)}")
     if output is not None:
-        print(f"Written: {output}")
+        print(f"Written: {printable(output)}")
 
 
 def _complete(frame: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, list[str]]:

@@ -16,7 +16,7 @@ import fermi
 from fermi import ConditionalParity, Contingency, EqualOpportunity, FermiError
 
 GOOD: dict[str, Any] = {"y_pred": [0, 1, 1], "sensitive_features": ["a", "b", "a"]}
-ANY: list[Any] = [3, 7.5]  # what are no labels
+NO_LABELS: list[Any] = [3, 7.5]  # what are no labels
 F = np.array([[0.5, 0.5], [0.2, 0.8], [1.0, 0.0]])
 
 
@@ -270,8 +270,8 @@ def test_one_clear_sentence(case: str) -> None:
         (lambda c: Contingency([[1.0, -1.0]]), "`table` holds negative or non-finite weights; expected"),
         (lambda c: Contingency([1.0, 1.0]), "`table` has 1 dimensions; expected conditions × groups × classes."),
         (lambda c: Contingency([[1.0, 1.0]], classes=("a",)), "`classes` is 'a'; expected 2 different labels."),
-        (lambda c: Contingency([[1.0, 1.0]], classes=ANY[0]), "`classes` is 3; expected 2 different labels."),
-        (lambda c: Contingency([[1.0], [1.0]], groups=ANY[1]), "`groups` is 7.5; expected 2 different labels."),
+        (lambda c: Contingency([[1.0, 1.0]], classes=NO_LABELS[0]), "`classes` is 3; expected 2 different labels."),
+        (lambda c: Contingency([[1.0], [1.0]], groups=NO_LABELS[1]), "`groups` is 7.5; expected 2 different labels."),
         (lambda c: EqualOpportunity([]), "`advantaged` is []; expected at least one label, none missing and none of"),
         (lambda c: EqualOpportunity([[1]]), "`advantaged` is [[1]]; expected labels: numbers, words or dates."),
         (lambda c: ConditionalParity([1, 2], within=3), "`within` holds 3, which does not occur; expected among 1, 2."),

@@ -11,12 +11,10 @@ from numpy.typing import ArrayLike
 
 from fermi._typing import Floats
 from fermi.errors import FermiError, bad_argument, listed
-from fermi.inputs.cells import count, n_cells
-from fermi.inputs.codes import Codes
-from fermi.inputs.columns import as_frame, check_rows, read_column, read_columns, read_labels
+from fermi.inputs.columns import read_columns, read_labels
 from fermi.inputs.encode import same_kind, sort_key
-from fermi.inputs.groups import ARGUMENT, arrange, group_codes, label_order, positions
-from fermi.inputs.predictions import Prediction, read_prediction, read_weight
+from fermi.inputs.groups import ARGUMENT, label_order, positions
+from fermi.measures._counting import Rows, count_rows
 from fermi.notions import Notion, as_notion
 
 _AXES = ("conditions", "groups", "classes")
@@ -124,30 +122,8 @@ class Contingency:
         Contingency
             With the groups that occur in any row, inside 𝒵 or not.
         """
-        notion = as_notion(notion)
-        prediction = read_prediction(y_pred, classes)
-        columns = read_columns(sensitive_features, ARGUMENT)
-        weight = read_weight(sample_weight)
-        n = check_rows(
-            [
-                ("y_pred", as_frame(y_pred, "y_pred")),
-                *((ARGUMENT if name is None else f"{ARGUMENT}[{name!r}]", column) for name, column in columns.items()),
-                ("y_true", None if y_true is None else read_column(y_true, "y_true")),
-                ("sample_weight", sample_weight),
-                ("notion", notion.column),
-            ]
-        )
-        groups = group_codes(columns)
-        unknown = float(groups.n_unknown) if weight is None else float(weight[groups.is_unknown()].sum())
-        if unknown == (n if weight is None else weight.sum()):
-            raise bad_argument(ARGUMENT, "is unknown in every row", "a known group in at least one")
-        # A row of weight zero is as good as absent: what only such rows show is dropped.
-        keep = None if weight is None or weight.all() else weight > 0
-        conditions = notion.conditions(y_true, n, prediction.declared or (), keep)
-        if n_cells(conditions, groups, prediction) > max(1 << 20, 4 * n):
-            prediction, groups = prediction.compact(), groups.compact()
-        counts = count(conditions, groups, prediction, weight)
-        return _labelled(counts, conditions, tuple(columns), groups, prediction, notion, unknown)
+        rows = Rows(y_pred, read_columns(sensitive_features, ARGUMENT), y_true, sample_weight)
+        return cls(*count_rows(rows, as_notion(notion), classes))
 
     @property
     def total(self) -> float:
@@ -259,28 +235,6 @@ def _by_value(labels: Iterable[Any]) -> list[Any]:
 
 # The order that a table of all rows would have, per axis.
 _ORDERS: tuple[Callable[[Iterable[Any]], list[Any]], ...] = (_by_value, label_order, _by_value)
-
-
-def _labelled(
-    counts: Floats,
-    conditions: Codes,
-    columns: tuple[str | None, ...],
-    groups: Codes,
-    prediction: Prediction,
-    notion: Notion,
-    n_unknown: float,
-) -> Contingency:
-    """Make a Contingency of counts: drop what never occurred, name the axes, put the groups into their order."""
-    by_group = counts.sum(axis=(0, 2))
-    occurs = np.flatnonzero(by_group[1:] > 0)
-    labels, places = arrange(groups, occurs.tolist())
-    table = np.zeros((len(labels), len(conditions.values_of), counts.shape[2]))
-    # Two values with the same label, such as 1 and "1", are one group: add, do not assign.
-    np.add.at(table, np.array(places, dtype=np.intp), counts[1:, 1 + occurs].swapaxes(0, 1))
-    table, classes = prediction.name_classes(table.swapaxes(0, 1), counts.sum(axis=(0, 1)) > 0)
-    title = notion.describe(conditions.values_of)
-    soft = not isinstance(prediction.source, Codes)
-    return Contingency(table, conditions.values_of, labels, classes, n_unknown, title, soft, columns)
 
 
 def _read_table(table: ArrayLike) -> Floats:

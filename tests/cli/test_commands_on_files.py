@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from fermi import FermiClassifier, datasets, parity_difference
-from fermi.auditing import _tally
+from fermi.auditing import _reading
 from fermi.cli import main
 from fermi.cli.demo import applicants
 from fermi.inputs import groups
@@ -362,7 +362,7 @@ class Counts:
             finally:
                 self.fitting = False
 
-        for module in (groups, _tally):
+        for module in (groups, _reading):
             monkeypatch.setattr(module, "group_codes", counted)
         monkeypatch.setattr(FermiClassifier, "fit", watched)
 

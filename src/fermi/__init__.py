@@ -34,7 +34,7 @@ _HOME = {
     **dict.fromkeys(
         ["ConstantPredictionWarning", "FermiError", "SmallGroupWarning", "UnfairTrainingWarning"], "fermi.errors"
     ),
-    **dict.fromkeys(["Audit", "audit"], "fermi.auditing"),
+    **dict.fromkeys(["Audit", "RunningAudit", "audit"], "fermi.auditing"),
     **dict.fromkeys(["TradeoffCurve", "tradeoff_curve"], "fermi.tradeoff"),
     "FairLabels": "fermi.labels",
     "FermiClassifier": "fermi.linear.classifier",
@@ -51,6 +51,7 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi import scorers as scorers
     from fermi import theory as theory
     from fermi.auditing import Audit as Audit
+    from fermi.auditing import RunningAudit as RunningAudit
     from fermi.auditing import audit as audit
     from fermi.errors import ConstantPredictionWarning as ConstantPredictionWarning
     from fermi.errors import FermiError as FermiError

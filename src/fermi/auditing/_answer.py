@@ -94,7 +94,7 @@ def _record(
     soft, labels = shown.soft is not None, shown.label_of is not None
     records = {record.group: record for record in group_records(shown, level)}
     records |= {group: withheld(group, names, least, labels=labels, soft=soft) for group in hidden}
-    unknown = float(shown.unknown[0].sum())
+    unknown = float(shown.unknown[0].sum()) + shown.unplaced
     error, error_soft = _errors(shown, level) if labels else (None, None)
     corrected = {kind: measures.corrected for kind, measures in found.items()}
     return AuditRecord(
@@ -138,7 +138,8 @@ def _errors(shown: Tally, level: float) -> tuple[Estimate, float | None]:
 def _notes(shown: Tally, hidden: list[str], unknown: float, least: int) -> list[str]:
     notes = []
     if unknown:
-        notes.append(f"{unknown:,.0f} rows have no known group: they count in the overall error alone.")
+        where = "are not in the table, and so in no figure" if shown.unplaced else "count in the overall error alone"
+        notes.append(f"{unknown:,.0f} rows have no known group: they {where}.")
     if hidden:
         notes.append(
             f"The figures of {len(hidden)} groups with fewer than {least} rows are withheld: {listed(hidden)}. Their "

@@ -30,6 +30,7 @@ def audit(
     n_boot: int = 1000,
     random_state: Any = 0,
     labels: Any = None,
+    counts: ArrayLike | None = None,
 ) -> Audit:
     """Measure how predictions differ between groups, each figure with an interval. Any model's predictions will do.
 
@@ -64,6 +65,9 @@ def audit(
     labels : (n,) labels, optional
         Beside probabilities: the labels that the model gives, where they are not the most probable ones. Hard figures
         are of these.
+    counts : (n,) whole numbers, optional
+        How many rows each of these rows stands for, such as COUNT(*) of a GROUP BY. Values and intervals are those of
+        the repeated rows.
 
     Returns
     -------
@@ -80,7 +84,7 @@ def audit(
     """
     chosen = as_notion(notion)
     asked = Asked.of(confidence, min_group_size, n_boot, random_state)
-    return asked.answer(tally(y_true, y_pred, sensitive_features, chosen, classes, sample_weight, labels))
+    return asked.answer(tally(y_true, y_pred, sensitive_features, chosen, classes, sample_weight, labels, counts))
 
 
 def audited_groups(sensitive_features: Any, attributes: str) -> dict[str, CodedGroups]:

@@ -18,18 +18,19 @@ from fermi.inputs.groups import arrange, positions
 from fermi.inputs.predictions import Prediction
 from fermi.notions import Notion
 
-_MOST_PRODUCTS = 1 << 22  # entries of a table of second moments
+MOST_PRODUCTS = 1 << 22  # entries of a table of second moments
 
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """Coded rows, ready to be counted."""
+    """Coded rows, ready to be counted; where they are `repeated`, the weight of a row says how many rows it is."""
 
     strata: Codes
     groups: Codes
     weight: Floats | None
     classes: tuple[Any, ...]
     given: Codes | None = None
+    repeated: bool = False
 
     def tally(
         self, prediction: Prediction, target: Codes, z: Codes | None, notion: Notion, columns: Any, *, has_labels: bool
@@ -37,8 +38,9 @@ class Counting:
         soft = None if isinstance(prediction.source, Codes) else prediction
         soft_sums = None if soft is None else self.sums(soft, self.weight)  # refuses what is not a probability
         labels = prediction if soft is None else Prediction(self.labels(soft.source), None)
-        square = None if self.weight is None else self.weight**2
-        present = None if self.weight is None else (self.weight > 0).astype(np.float64)
+        present = square = self.weight
+        if self.weight is not None and not self.repeated:
+            present, square = (self.weight > 0).astype(np.float64), self.weight**2
         sums = [self.by_class(labels, w) for w in (present, self.weight, square)]
         by_group = sums[0].sum(axis=(0, 2))
         occurs = np.flatnonzero(by_group[1:] > 0)
@@ -64,7 +66,7 @@ class Counting:
             soft_squares=None if soft is None else settled(self.products(soft, square), 1),
             soft_unknown=None if soft_sums is None else soft_sums[:, 0],
             bins=settled(self.bins(soft.source, target, class_of), 0) if binned and soft is not None else None,
-            weighted=self.weight is not None,
+            weighted=self.weight is not None and not self.repeated,
         )
 
     def labels(self, F: Any) -> Codes:
@@ -88,13 +90,16 @@ class Counting:
     def products(self, soft: Prediction, square: Floats | None) -> Floats:
         """Second moments of the probabilities or, where they would be too many, the larger ones of drawn labels."""
         assert isinstance(soft.source, np.ndarray)
-        if n_cells(self.strata, self.groups, soft) * soft.width > _MOST_PRODUCTS:
+        if n_cells(self.strata, self.groups, soft) * soft.width > MOST_PRODUCTS:
             return self.sums(soft, square)
         return count_products(self.strata, self.groups, soft.source, square)[1:]
 
     def bins(self, F: Any, target: Codes, class_of: Ints) -> Floats:
         """Sums for the calibration bins of every group, the first of which is unknown."""
-        return count_bins(self.groups, F, target, class_of, self.weight, N_BINS)
+        found = count_bins(self.groups, F, target, class_of, self.weight, N_BINS)
+        if self.repeated:  # n rows of weight 1 and not one of weight n
+            found[..., 0], found[..., 4:] = found[..., 1], found[..., [1, 3]]
+        return found
 
 
 @dataclass(frozen=True, eq=False)

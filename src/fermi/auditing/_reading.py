@@ -32,12 +32,18 @@ def tally(
     classes: Sequence[Any] | None,
     sample_weight: ArrayLike | None,
     labels: Any = None,
+    counts: ArrayLike | None = None,
+    *,
+    whole: bool = True,
 ) -> Tally:
-    """Read and count. The groups may be coded already, where several predictions for the same rows are audited."""
+    """Read and count. The groups may be coded already, where several predictions for the same rows are audited.
+
+    Rows that are not the `whole` of them may all be of unknown group.
+    """
     prediction = read_prediction(y_pred, classes)
     coded = sensitive_features if isinstance(sensitive_features, CodedGroups) else None
     columns = {} if coded is not None else read_columns(sensitive_features, ARGUMENT)
-    weight = _read_weight(sample_weight)
+    weight = _read_weight(sample_weight) if counts is None else _read_counts(counts, sample_weight)
     named = [(ARGUMENT if name is None else f"{ARGUMENT}[{name!r}]", column) for name, column in columns.items()]
     n = check_rows(
         [
@@ -45,6 +51,7 @@ def tally(
             *(named if coded is None else [(ARGUMENT, coded.codes)]),
             ("y_true", None if y_true is None else read_column(y_true, "y_true")),
             ("sample_weight", sample_weight),
+            ("counts", counts),
             ("notion", notion.column),
             ("labels", None if labels is None else read_column(labels, "labels")),
         ]
@@ -53,7 +60,7 @@ def tally(
         raise bad_argument("y_true", f"is missing, and {notion.name!r} conditions on it", "the true labels")
     groups = group_codes(columns) if coded is None else coded.as_codes()
     known = n - groups.n_unknown if weight is None else float(weight[~groups.is_unknown()].sum())
-    if not known:
+    if whole and not known:
         raise bad_argument(ARGUMENT, "is unknown in every row", "a known group in at least one")
     target = _read_target(y_true, n)
     names = _classes(prediction, target if y_true is not None else None)
@@ -62,7 +69,7 @@ def tally(
     if n_cells(strata, groups, prediction) > max(1 << 20, 4 * n):
         prediction, groups = prediction.compact(), groups.compact()
     given = None if labels is None else _read_given(labels, prediction, names)
-    counted = Counting(strata, groups, weight, names, given)
+    counted = Counting(strata, groups, weight, names, given, repeated=counts is not None)
     names_of = tuple(columns) if coded is None else coded.columns
     return counted.tally(prediction, target, z, notion, names_of, has_labels=y_true is not None)
 
@@ -74,6 +81,16 @@ def _read_weight(sample_weight: Any) -> Floats | None:
         found = "holds a weight below 1e-100 or above 1e100"
         raise bad_argument("sample_weight", found, "zeros, or weights of a size that can be squared")
     return weight
+
+
+def _read_counts(counts: Any, sample_weight: Any) -> Floats | None:
+    """Read how many rows each row stands for."""
+    if sample_weight is not None:
+        raise bad_argument("counts", "is given beside `sample_weight`", "one of them")
+    found = read_weight(counts, "counts")
+    if found is not None and (found != np.round(found)).any():
+        raise bad_argument("counts", "holds fractions", "whole numbers, of how many rows each row stands for")
+    return found
 
 
 def _read_target(y_true: Any, n: int) -> Codes:

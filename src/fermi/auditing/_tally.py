@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ class Tally:
 
     Tables are strata × groups × classes; `condition_of` and `label_of` say which condition of the notion (-1: outside)
     and which true label each stratum is. Under `squares` are the sums of squared weights, for probabilities those of
-    w² F Fᵀ, or of w² F alone where those would be too many. `unknown` is what the rows of no known group add up to.
+    w² F Fᵀ, or of w² F alone where those would be too many. `unknown` is what the rows of no known group add up to;
+    `unplaced` are rows of no known group of which nothing else is known either.
     """
 
     columns: tuple[str | None, ...]
@@ -39,6 +40,12 @@ class Tally:
     soft_unknown: Floats | None = None
     bins: Floats | None = None
     weighted: bool = False
+    unplaced: float = 0.0
+
+    @property
+    def labels(self) -> list[Any] | None:
+        """The true label of every stratum, or None where there are no labels."""
+        return None if self.label_of is None else [self.classes[j] for j in self.label_of]
 
     @property
     def title(self) -> str:
@@ -58,6 +65,14 @@ class Tally:
         out = np.zeros((len(self.classes), *table.shape[1:]))
         np.add.at(out, self.label_of, table)
         return out
+
+
+def judged_by(tally: Tally, notion: Notion) -> Tally:
+    """The same sums under another notion, which may condition on the true labels, where there are some."""
+    labels = tally.labels
+    codes = Codes(np.arange(len(tally.rows)), 0, [None] if labels is None else labels)
+    conditions, condition_of = conditions_of(notion, codes, None, () if labels is None else tally.classes)
+    return replace(tally, notion=notion, conditions=conditions, condition_of=condition_of)
 
 
 def conditions_of(

@@ -27,6 +27,17 @@ class Rows(NamedTuple):
     sample_weight: ArrayLike | None
 
 
+class Called(NamedTuple):
+    """What the caller knows these rows by, for messages about a bad one."""
+
+    y_pred: str = "y_pred"
+    columns: str = ARGUMENT
+    sample_weight: str = "sample_weight"
+
+
+_ARRAYS = Called()
+
+
 class Counted(NamedTuple):
     """The fields of a `Contingency`, in their order."""
 
@@ -40,11 +51,14 @@ class Counted(NamedTuple):
     columns: tuple[str | None, ...]
 
 
-def count_rows(rows: Rows, notion: Notion, classes: Sequence[Any] | None) -> Counted:
+def count_rows(rows: Rows, notion: Notion, classes: Sequence[Any] | None = None, called: Called = _ARRAYS) -> Counted:
     """Count predictions by condition and group."""
-    prediction = read_prediction(rows.y_pred, classes)
-    weight = read_weight(rows.sample_weight)
-    named = ((ARGUMENT if name is None else f"{ARGUMENT}[{name!r}]", column) for name, column in rows.columns.items())
+    prediction = read_prediction(rows.y_pred, classes, called.y_pred)
+    weight = read_weight(rows.sample_weight, called.sample_weight)
+    named = (
+        (called.columns if name is None else f"{called.columns}[{name!r}]", column)
+        for name, column in rows.columns.items()
+    )
     n = check_rows(
         [
             ("y_pred", as_frame(rows.y_pred, "y_pred")),
@@ -57,7 +71,7 @@ def count_rows(rows: Rows, notion: Notion, classes: Sequence[Any] | None) -> Cou
     groups = group_codes(rows.columns)
     unknown = float(groups.n_unknown) if weight is None else float(weight[groups.is_unknown()].sum())
     if unknown == (n if weight is None else weight.sum()):
-        raise bad_argument(ARGUMENT, "is unknown in every row", "a known group in at least one")
+        raise bad_argument(called.columns, "is unknown in every row", "a known group in at least one")
     # A row of weight zero is as good as absent: what only such rows show is dropped.
     keep = None if weight is None or weight.all() else weight > 0
     conditions = notion.conditions(rows.y_true, n, prediction.declared or (), keep)

@@ -15,6 +15,7 @@ from fermi.inputs.columns import read_columns, read_labels
 from fermi.inputs.encode import same_kind, sort_key
 from fermi.inputs.groups import ARGUMENT, label_order, positions
 from fermi.measures._counting import Rows, count_rows
+from fermi.measures._counts import CALLED, read_counts
 from fermi.notions import Notion, as_notion
 
 _AXES = ("conditions", "groups", "classes")
@@ -124,6 +125,52 @@ class Contingency:
         """
         rows = Rows(y_pred, read_columns(sensitive_features, ARGUMENT), y_true, sample_weight)
         return cls(*count_rows(rows, as_notion(notion), classes))
+
+    @classmethod
+    def from_counts(
+        cls,
+        frame: Any,
+        *,
+        prediction: str,
+        group: str | Sequence[str],
+        weight: str,
+        condition: str | None = None,
+        notion: str | Notion | None = None,
+    ) -> Contingency:
+        """Take the result of a GROUP BY, from any engine, as a table.
+
+        Parameters
+        ----------
+        frame : table of pandas, polars or pyarrow, dict of columns, or Arrow stream
+            One row for each combination that occurs; rows of the same combination are added up.
+        prediction : str
+            The column of predicted labels.
+        group : str or sequence of str
+            The sensitive column or columns; several mean the combinations that occur. Rows with a missing entry are
+            left out and counted in the table's `n_unknown`.
+        weight : str
+            The column of counts, such as that of COUNT(*), or of sums of weights.
+        condition : str, optional
+            The column Z within whose values groups are compared; a missing entry leaves its rows out. Without one all
+            rows are compared with each other.
+        notion : str or Notion, optional
+            What the condition is, where it is the true label: "equalized_odds" or "equal_opportunity". Tables merge
+            with those of `from_predictions` of the same notion. By default `condition` is any column, as that of
+            `ConditionalParity`.
+
+        Returns
+        -------
+        Contingency
+
+        Examples
+        --------
+        >>> found = {"label": [0, 1, 1], "sex": ["F", "F", "M"], "n": [30, 10, 25]}
+        >>> c = Contingency.from_counts(found, prediction="label", group="sex", weight="n")
+        >>> c.table.tolist(), c.groups
+        ([[[30.0, 10.0], [0.0, 25.0]]], ('sex=F', 'sex=M'))
+        """
+        rows, chosen = read_counts(frame, prediction, group, weight, condition, notion)
+        return cls(*count_rows(rows, chosen, called=CALLED))
 
     @property
     def total(self) -> float:

@@ -15,10 +15,11 @@ from fermi._files import whole_file
 from fermi.auditing import Audit, audit
 from fermi.cli._summaries import audit_summary, group_summary
 from fermi.errors import FermiError, listed
+from fermi.inputs.natural import natural, refuse_amounts
 from fermi.notions import as_notion
 from fermi.tables.formats import read_table, write_table
 from fermi.tables.probabilities import probability_matrix
-from fermi.tables.task import advantaged, natural, refuse_amounts, require_columns
+from fermi.tables.task import advantaged, require_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -35,6 +35,7 @@ _HOME = {
         ["ConstantPredictionWarning", "FermiError", "SmallGroupWarning", "UnfairTrainingWarning"], "fermi.errors"
     ),
     **dict.fromkeys(["Audit", "RunningAudit", "audit"], "fermi.auditing"),
+    "audit_files": "fermi.tables.audited",
     **dict.fromkeys(["TradeoffCurve", "tradeoff_curve"], "fermi.tradeoff"),
     "FairLabels": "fermi.labels",
     "FermiClassifier": "fermi.linear.classifier",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi.notions import EqualizedOdds as EqualizedOdds
     from fermi.notions import EqualOpportunity as EqualOpportunity
     from fermi.notions import Notion as Notion
+    from fermi.tables.audited import audit_files as audit_files
     from fermi.tradeoff import TradeoffCurve as TradeoffCurve
     from fermi.tradeoff import tradeoff_curve as tradeoff_curve
 

@@ -159,7 +159,10 @@ def predict_command(
 
 @app.command("audit")
 def audit_command(
-    file: File,
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A table, a folder of tables or a quoted pattern.", show_default=False),
+    ],
     sensitive: Sensitive,
     target: Annotated[str | None, typer.Option(metavar="COL", help="The column of true labels.")] = None,
     prediction: Annotated[str | None, typer.Option(metavar="COL", help="The column of predicted labels.")] = None,
@@ -179,7 +182,8 @@ def audit_command(
     json: Json = False,
 ) -> None:
     """Measure how far somebody's predictions depend on the group."""
-    from fermi.cli.audit import Question, run
+    from fermi.cli.audit import run
+    from fermi.tables.audited import Question
 
     question = Question(
         target, prediction, probability or (), sensitive, notion, confidence, min_group_size, advantaged or ()

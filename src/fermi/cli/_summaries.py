@@ -10,8 +10,8 @@ from rich import box
 from rich.table import Table
 
 from fermi.cli._console import Console, printable
+from fermi.inputs.table_encoder import TableEncoder
 from fermi.records import AuditRecord, ChargeRecord, Estimate, GroupRecord, PointRecord, ReportRecord
-from fermi.tables.encoder import TableEncoder
 from fermi.tables.task import describe
 
 _SHOWN_COLUMNS = 40

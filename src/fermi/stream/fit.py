@@ -440,7 +440,7 @@ def _sampled(profile: Profile, model: Model) -> Rows:
     batches = table.slice(0, _SAMPLE_ENTRIES // width).combine_chunks().to_batches()
     batch, target = coder.rows_of("the sample", batches[0])
     rows = Rows.empty(len(target), model.coding)
-    coder.fill("the sample", batch, target, rows)
+    coder.fill("the sample", batch, target, rows, np.arange(len(target)))
     return rows
 
 

@@ -89,6 +89,15 @@ class Shard:
                 kind = self.families[name].replace("flag", "true or false")
                 raise BadFileError(file.path, f"has the column {name!r} as {own[name]}, where other files have {kind}")
 
+    def held_out(self, share: float) -> pa.Table:
+        """The rows left for a test as they stand in the files, or this share of them."""
+        found = []
+        for file in self.files:
+            for first, batch in file.batches(self.reading.columns, (), self.sizes.batch):
+                kept = self.reading.test_rows(file.place, first, batch.num_rows, share)
+                found.append(pa.Table.from_batches([batch.filter(pa.array(kept))]))
+        return pa.concat_tables(found, promote_options="permissive")
+
     def leave_out(self, paths: Sequence[str]) -> None:
         """Leave out some files from here on."""
         self.files = [file for file in self.files if file.path not in set(paths)]

@@ -1,7 +1,7 @@
 """The loop of `_batches.py` for rows in compact form, as tables have them: numbers, and the places of what is 1.
 
-The arithmetic is that of dense rows, as a test checks. θ is in the units of the features, and a step of it is divided by
-the scale twice, which is the same descent. It saves what rows spend on columns that are 0, and takes plain arrays,
+The arithmetic is that of dense rows, as a test checks. θ is in the units of the features, and a step is divided by the
+scale twice, which is the same descent. It saves what rows spend on columns that are 0, and takes plain arrays,
 since what a tuple holds is counted each time that it is used.
 """
 

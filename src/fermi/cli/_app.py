@@ -10,20 +10,26 @@ from fermi import __version__
 from fermi.cli._flags import (
     Advantaged,
     Attributes,
+    CheckpointFile,
     Confidence,
+    EngineName,
     File,
     Ignore,
     Json,
     KeepSensitive,
     MaxRate,
     MaxViolation,
+    Memory,
     MinRate,
     MinRatio,
     Model,
     Notion,
+    Passes,
     Seed,
     Sensitive,
+    SkipBadFiles,
     Slack,
+    Solver,
     Target,
     TestSize,
 )
@@ -94,16 +100,32 @@ def train_command(
     ignore: Ignore = None,
     test_size: TestSize = 0.25,
     seed: Seed = 0,
+    solver: Solver = "auto",
+    passes: Passes = None,
+    engine: EngineName = "local",
+    checkpoint: CheckpointFile = None,
+    memory: Memory = "1GB",
+    skip_bad_files: SkipBadFiles = False,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The model folder to write.")] = None,
     json: Json = False,
 ) -> None:
-    """Train a fair model on a file and write a folder with the model and a report."""
+    """Train a fair model on a file and write a folder with the model and a report.
+
+    A folder or a glob of Parquet, Feather or CSV files is streamed, and need not fit into memory.
+    """
     from fermi.cli.train import Wanted, run
+    from fermi.cli.train_stream import is_stream
+    from fermi.cli.train_stream import run as run_stream
     from fermi.tables.asked import Asked
+    from fermi.tables.streaming import Streaming
     from fermi.tables.task import Task
 
     task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
     wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
+    how = Streaming(solver, passes, engine, checkpoint, memory, skip_bad_files)
+    if is_stream(file, how):
+        run_stream(file, task, wanted, how, keep=keep_sensitive, output=output, as_json=json)
+        return
     run(file, task, wanted, keep=keep_sensitive, output=output, as_json=json)
 
 

@@ -181,7 +181,10 @@ def predict_command(
 
 @app.command("audit")
 def audit_command(
-    file: File,
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A table, a folder of tables or a quoted pattern.", show_default=False),
+    ],
     sensitive: Sensitive,
     target: Annotated[str | None, typer.Option(metavar="COL", help="The column of true labels.")] = None,
     prediction: Annotated[str | None, typer.Option(metavar="COL", help="The column of predicted labels.")] = None,
@@ -201,7 +204,8 @@ def audit_command(
     json: Json = False,
 ) -> None:
     """Measure how far somebody's predictions depend on the group."""
-    from fermi.cli.audit import Question, run
+    from fermi.cli.audit import run
+    from fermi.tables.audited import Question
 
     question = Question(
         target, prediction, probability or (), sensitive, notion, confidence, min_group_size, advantaged or ()
@@ -275,12 +279,15 @@ def reproduce(
         str, typer.Option(help="The folder for what is found; finished runs there are not made again.")
     ] = ("results"),
     workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
+    from_records: Annotated[
+        bool, typer.Option("--from-records", help="Judge and draw again from the records there; nothing is trained.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run a figure or table of the paper, and write its runs, a page with verdicts and a picture."""
     from fermi.cli.reproduce import run
 
-    run(name, quick=quick, output=output, workers=workers, as_json=json)
+    run(name, quick=quick, output=output, workers=workers, from_records=from_records, as_json=json)
 
 
 @data_app.command("list")

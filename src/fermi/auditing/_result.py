@@ -14,6 +14,9 @@ from fermi.records import AuditRecord, Estimate, GroupRecord, MeasureRecord, Poi
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fermi.measures import Contingency
+    from fermi.notions import Notion
+
 
 _MOST_ROWS = 60  # of a notebook's table
 
@@ -45,6 +48,47 @@ class Audit:
     def __init__(self, record: AuditRecord) -> None:
         self.record = record
 
+    @classmethod
+    def from_contingency(
+        cls,
+        contingency: Contingency,
+        *,
+        notion: str | Notion | None = None,
+        confidence: float = 0.95,
+        min_group_size: int = 0,
+        n_boot: int = 1000,
+        random_state: Any = 0,
+    ) -> Audit:
+        """Audit a table, without the rows it was counted from: the result of a GROUP BY, or the sum of many days.
+
+        Parameters
+        ----------
+        contingency : Contingency
+            A table of labels, not of probabilities. Whole weights are taken for counts of rows. Of other weights there
+            are values but no intervals, since sums of weights do not tell how many rows they are of.
+        notion : str or Notion, optional
+            By default that of the table. A table whose conditions are all true labels ("equalized_odds") can be asked
+            for the other notions too, and its audit has errors and true and false positive rates.
+        confidence, min_group_size, n_boot, random_state
+            As in `fermi.audit`.
+
+        Returns
+        -------
+        Audit
+            As of the rows themselves, but that rows of unknown group are in no figure, the overall error included.
+
+        Examples
+        --------
+        >>> from fermi import Audit, Contingency
+        >>> table = Contingency([[30, 10], [40, 40]], groups=["a", "b"])
+        >>> Audit.from_contingency(table).frame["rate_1"].tolist()
+        [0.25, 0.5]
+        """
+        from fermi.auditing._answer import Asked
+        from fermi.auditing._tables import audit_table
+
+        return audit_table(contingency, notion, Asked.of(confidence, min_group_size, n_boot, random_state))
+
     @cached_property
     def frame(self) -> pd.DataFrame:
         """The figures of every group, one row each."""
@@ -52,7 +96,7 @@ class Audit:
 
         rows = [_flat(group) for group in self.record.groups]
         frame = pd.DataFrame(rows, index=pd.Index([group.group for group in self.record.groups], name="group"))
-        if frame["rows"].notna().all():
+        if (frame["rows"] % 1 == 0).all():
             frame["rows"] = frame["rows"].astype(int)
         return frame
 

@@ -10,20 +10,26 @@ from fermi import __version__
 from fermi.cli._flags import (
     Advantaged,
     Attributes,
+    CheckpointFile,
     Confidence,
+    EngineName,
     File,
     Ignore,
     Json,
     KeepSensitive,
     MaxRate,
     MaxViolation,
+    Memory,
     MinRate,
     MinRatio,
     Model,
     Notion,
+    Passes,
     Seed,
     Sensitive,
+    SkipBadFiles,
     Slack,
+    Solver,
     Target,
     TestSize,
     Weights,
@@ -96,16 +102,32 @@ def train_command(
     ignore: Ignore = None,
     test_size: TestSize = 0.25,
     seed: Seed = 0,
+    solver: Solver = "auto",
+    passes: Passes = None,
+    engine: EngineName = "local",
+    checkpoint: CheckpointFile = None,
+    memory: Memory = "1GB",
+    skip_bad_files: SkipBadFiles = False,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The model folder to write.")] = None,
     json: Json = False,
 ) -> None:
-    """Train a fair model on a file and write a folder with the model and a report."""
+    """Train a fair model on a file and write a folder with the model and a report.
+
+    A folder or a glob of Parquet, Feather or CSV files is streamed, and need not fit into memory.
+    """
     from fermi.cli.train import Wanted, run
+    from fermi.cli.train_stream import is_stream
+    from fermi.cli.train_stream import run as run_stream
     from fermi.tables.asked import Asked
+    from fermi.tables.streaming import Streaming
     from fermi.tables.task import Task
 
     task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, weights)
     wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
+    how = Streaming(solver, passes, engine, checkpoint, memory, skip_bad_files)
+    if is_stream(file, how):
+        run_stream(file, task, wanted, how, keep=keep_sensitive, output=output, as_json=json)
+        return
     run(file, task, wanted, keep=keep_sensitive, output=output, as_json=json)
 
 
@@ -162,7 +184,10 @@ def predict_command(
 
 @app.command("audit")
 def audit_command(
-    file: File,
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A table, a folder of tables or a quoted pattern.", show_default=False),
+    ],
     sensitive: Sensitive,
     target: Annotated[str | None, typer.Option(metavar="COL", help="The column of true labels.")] = None,
     prediction: Annotated[str | None, typer.Option(metavar="COL", help="The column of predicted labels.")] = None,
@@ -182,7 +207,8 @@ def audit_command(
     json: Json = False,
 ) -> None:
     """Measure how far somebody's predictions depend on the group."""
-    from fermi.cli.audit import Question, run
+    from fermi.cli.audit import run
+    from fermi.tables.audited import Question
 
     question = Question(
         target, prediction, probability or (), sensitive, notion, confidence, min_group_size, advantaged or ()
@@ -256,12 +282,15 @@ def reproduce(
         str, typer.Option(help="The folder for what is found; finished runs there are not made again.")
     ] = ("results"),
     workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
+    from_records: Annotated[
+        bool, typer.Option("--from-records", help="Judge and draw again from the records there; nothing is trained.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run a figure or table of the paper, and write its runs, a page with verdicts and a picture."""
     from fermi.cli.reproduce import run
 
-    run(name, quick=quick, output=output, workers=workers, as_json=json)
+    run(name, quick=quick, output=output, workers=workers, from_records=from_records, as_json=json)
 
 
 @data_app.command("list")

@@ -57,11 +57,24 @@ Weights = Annotated[
 TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the test.")]
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
+Solver = Annotated[str, typer.Option(help="Of files that are streamed: exact passes (lbfgs), epochs (sgda), or auto.")]
+Passes = Annotated[int | None, typer.Option(help="The most passes over files that are streamed; 1 uses no row twice.")]
+EngineName = Annotated[str, typer.Option("--engine", help="Where files are streamed: local.")]
+CheckpointFile = Annotated[
+    str | None,
+    typer.Option("--checkpoint", metavar="FILE", help="Where a stream saves its state, to go on from when run again."),
+]
+Memory = Annotated[str, typer.Option(help="About what streaming may take, beside Python and its libraries.")]
+SkipBadFiles = Annotated[
+    bool, typer.Option("--skip-bad-files", help="Leave out files that cannot be used, and count them.")
+]
+
 _TASK = ("target", "sensitive", "notion", "advantaged", "attributes", "ignore", "test_size", "seed", "weights")
 _AUDIT = ("prediction", "probability", "output")
 _BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
+_STREAM = ("solver", "passes", "engine", "checkpoint", "memory")
 _GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate"} | {
-    name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS)
+    name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS, *_STREAM)
 }
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
-from rich.console import Console
 
 from fermi import report
 from fermi._files import whole_folder
+from fermi.cli._console import Console
 from fermi.cli._summaries import charge_summary, point_summary, show_columns, show_groups, show_points
 from fermi.errors import FermiError
 from fermi.fitting.options import DECISIONS
@@ -98,14 +98,14 @@ def prepared(file: str, task: Task, keep: bool | None, console: Console, *, as_j
     frame = read_table(file)
     check_columns(frame, task)
     if keep is None:
-        keep = _ask(console, as_json=as_json)
+        keep = ask_to_keep(console, as_json=as_json)
     rows = prepare(frame, dataclasses.replace(task, keep_sensitive=keep))
     console.print(f"{file}: {len(frame):,} rows, {len(frame.columns):,} columns", highlight=False, markup=False)
     show_columns(rows.encoder, console)
     return rows
 
 
-def _ask(console: Console, *, as_json: bool) -> bool:
+def ask_to_keep(console: Console, *, as_json: bool) -> bool:
     """Whether the sensitive columns are features: asked on a terminal, else answered with no, and said so."""
     if as_json:
         return False

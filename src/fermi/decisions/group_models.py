@@ -20,10 +20,7 @@ from pandas.api.types import is_numeric_dtype
 from scipy.special import expit, softmax
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -55,6 +52,9 @@ def default_group_model(X: Any, n_cells: int, beside: Any = None) -> Any:
     words = np.array([not is_numeric_dtype(dtype) for dtype in X.dtypes])
     if not words.any():
         return _regression_on_numbers(regression)
+    # Loaded here, since it takes a while and matrices do without.
+    from sklearn.dummy import DummyClassifier
+
     known = (X.notna().sum() >= _KNOWN).to_numpy()
     if not known.any():
         return DummyClassifier()
@@ -65,6 +65,8 @@ def default_group_model(X: Any, n_cells: int, beside: Any = None) -> Any:
 def _small_trees(n_cells: int, words: range, beside: Any) -> Any:
     """Boosted trees for a table whose first columns are codes of words."""
     if type(beside).__module__.partition(".")[0] != "lightgbm":
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
         rounds = _SHORT if n_cells <= _FEW_CELLS else _LONG
         return HistGradientBoostingClassifier(**_TREES, **rounds, categorical_features=words)
     return LightTrees(len(words), getattr(beside, "n_jobs", None))
@@ -72,6 +74,8 @@ def _small_trees(n_cells: int, words: range, beside: Any) -> Any:
 
 def _regression_on_numbers(regression: Any) -> Any:
     """Entries may be missing in rows to come, whether or not they are here."""
+    from sklearn.impute import SimpleImputer
+
     return make_pipeline(SimpleImputer(add_indicator=True, keep_empty_features=True), StandardScaler(), regression)
 
 
@@ -160,6 +164,8 @@ class LinearCells:
         """Fold the default for matrices, fitted where nothing was missing, into one line of coefficients per class."""
         if isinstance(model, LinearCells):
             return model
+        from sklearn.impute import SimpleImputer
+
         steps = [step for _, step in getattr(model, "steps", [])]
         if steps and isinstance(steps[0], SimpleImputer) and not len(steps[0].indicator_.features_):
             del steps[0]  # nothing was missing

@@ -36,7 +36,12 @@ def find(name: str) -> Figure:
 
 
 def reproduce(
-    name: str, *, quick: bool = False, output: str | Path = "results", workers: int | None = None
+    name: str,
+    *,
+    quick: bool = False,
+    output: str | Path = "results",
+    workers: int | None = None,
+    from_records: bool = False,
 ) -> list[Path]:
     """Run one figure, or all of them, and return the folders written.
 
@@ -47,11 +52,18 @@ def reproduce(
     quick : bool
         Fewer rows, seeds and settings: a look at the shape, no evidence.
     output : path
-        Where a folder of each figure goes: `cells.csv`, `summary.md`, `figure.png`; and `index.md`, the claims of all
-        of them. Quick runs go below `quick`.
+        Where a folder of each figure goes: `records.jsonl.xz` and `cells.csv` with its training runs, `summary.md`,
+        `figure.png`; and `index.md`, the claims of all of them. Quick runs go below `quick`.
         Finished cells found there are not run again, and figures share them.
     workers : int, optional
         Processes, by default one per core.
+    from_records : bool
+        Judge and draw again from the records in `output`, without training.
+
+    Returns
+    -------
+    list of Path
+        The folders, one per figure.
     """
     if workers is not None:
         workers = whole("workers", workers, AT_LEAST_ONE, low=1)
@@ -66,7 +78,7 @@ def reproduce(
     failed = []
     for each in chosen:
         try:
-            run(each, find(each), quick=quick, output=root, workers=workers)
+            run(each, find(each), quick=quick, output=root, workers=workers, from_records=from_records)
         except Exception as error:  # the other figures go on
             failed.append(f"{each}: {error}" if isinstance(error, FermiError) else f"{each}: {error!r}")
     write(root / "index.md", index(root, names()).encode())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,18 +12,15 @@ from fermi.auditing import audited_groups
 from fermi.datasets.common.loading import split
 from fermi.errors import FermiError, bad_argument, listed
 from fermi.inputs.coded_groups import CodedGroups
+from fermi.inputs.natural import MOST_LABELS, natural, refuse_amounts
+from fermi.inputs.table_encoder import ColumnRule, TableEncoder
 from fermi.notions import OF_LABELS, Notion, as_notion
-from fermi.tables.encoder import ColumnRule, TableEncoder
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from fermi._typing import Floats
-
-MOST_LABELS = 50  # more different numbers are an amount, not classes or groups
-_WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)(\.0+)?")
-
 
 _BALANCED = "balanced"
 
@@ -111,7 +106,8 @@ def weighted(notion: Notion, given: Sequence[str], classes: Sequence[Any]) -> No
     for entry in given:
         label, _, text = entry.rpartition("=")
         if label not in words:
-            raise bad_argument("weights", f"is {entry!r}", f"'balanced', or LABEL=NUMBER with one of {listed(words)}")
+            expected = "'balanced', or LABEL=NUMBER" + (f" with one of {listed(words)}" if words else "")
+            raise bad_argument("weights", f"is {entry!r}", expected)
         try:
             found[words[label]] = float(text)
         except ValueError:
@@ -192,32 +188,6 @@ def require_columns(frame: pd.DataFrame, wanted: dict[str, Sequence[str]]) -> No
             raise FermiError(f"`{argument}` names the same column twice.")
 
 
-def natural(values: pd.Series[Any], what: str) -> NDArray[Any]:
-    """Labels in their own type, be they text or not: 1, 1.0, "1" and "1.0" are 1, and words are words."""
-    distinct = values.unique().tolist()
-    if len(distinct) > MOST_LABELS:
-        raise FermiError(f"{what} holds {len(distinct):,} different values; expected a few classes.")
-    labels = [_label(value) for value in distinct]
-    if None in labels:
-        raise FermiError(f"{what} holds {distinct[labels.index(None)]!r}; expected words or whole numbers.")
-    if len({type(label) for label in labels}) > 1:
-        labels = [str(value).strip() for value in distinct]
-    dtype = object if isinstance(labels[0], str) else type(labels[0])
-    return values.map(dict(zip(distinct, labels, strict=True))).to_numpy(dtype=dtype)
-
-
-def _label(value: Any) -> Any:
-    """One label, or None for what is none, such as a fraction."""
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    word = str(value).strip()
-    return int(float(word)) if _WHOLE.fullmatch(word) and abs(float(word)) < 2**53 else word
-
-
 def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[str]]:
     known = frame[target].notna()
     missing = int((~known).sum())
@@ -262,18 +232,6 @@ def _proxies(train: pd.DataFrame, coded: CodedGroups, encoder: TableEncoder, tas
         f"The column {listed(found, limit=4)} tells the group in every training row: as a feature it takes the "
         "place of the sensitive column."
     ]
-
-
-def refuse_amounts(column: pd.Series[Any]) -> None:
-    """A sensitive column of many different numbers has no groups."""
-    import pandas as pd
-
-    distinct = pd.Series(column.dropna().unique())
-    if len(distinct) > MOST_LABELS and pd.to_numeric(distinct, errors="coerce").notna().all():
-        raise FermiError(
-            f"The sensitive column {column.name!r} holds {len(distinct):,} different numbers; expected groups: put "
-            "them into ranges first."
-        )
 
 
 def _part(rows: pd.DataFrame, groups: dict[str, CodedGroups], encoder: TableEncoder, task: Task) -> Part:

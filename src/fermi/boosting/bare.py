@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
+from fermi.boosting._ranks import XGBoostRanks, shared_codes
 from fermi.boosting.custom_objective import BoostingObjective
 from fermi.errors import bad_argument
 from fermi.fitting.problem import Source, read_problem
 from fermi.inputs.arguments import AT_LEAST_ZERO, chosen, number
 from fermi.inputs.columns import check_rows, read_columns, read_labels
+from fermi.inputs.encode import sort_key
 from fermi.inputs.features import known_target, natural_labels, read_target
 from fermi.notions import as_notion
 
@@ -26,6 +28,7 @@ def objective(
     classes: Any = None,
     sample_weight: Any = None,
     learning_rate: float = 0.3,
+    distributed: bool = False,
 ) -> BoostingObjective:
     """The fair objective of some rows, for those who call `lightgbm.train` or `xgboost.train` themselves.
 
@@ -47,6 +50,9 @@ def objective(
         Weighs the loss and the group statistics alike. The booster's own data set is not asked for weights.
     learning_rate : float
         That of the booster, or a larger one. With a large λ the Hessian grows with it, and boosting slows down.
+    distributed : bool
+        Whether these rows are those of one worker of XGBoost's distributed training, inside its `CommunicatorContext`.
+        The objective is then that of the rows of all workers, exactly; all of them make it and use it alike.
 
     Returns
     -------
@@ -68,6 +74,9 @@ def objective(
     named = read_columns(sensitive, "sensitive")
     columns = [("sensitive" if name is None else f"sensitive[{name!r}]", column) for name, column in named.items()]
     check_rows([("target", target if hasattr(target, "index") else labels), *columns])
+    ranks = XGBoostRanks() if distributed else None
+    if classes is None and ranks is not None:
+        classes = sorted(ranks.union(read_labels(np.unique(labels), "target")), key=sort_key)
     if classes is None:
         codes, known = read_target(labels)
     else:
@@ -77,7 +86,8 @@ def objective(
         codes = known_target(labels, known.tolist(), "target")
     problem = read_problem(
         Source(None, target, sensitive, sample_weight), np.empty((len(codes), 0)), labels, codes, known.tolist(), None,
-        as_notion(notion), chosen("attributes", attributes, ("intersection", "each")),
+        as_notion(notion), chosen("attributes", attributes, ("intersection", "each")), known=not distributed,
     )  # fmt: skip
+    problem = problem if ranks is None else shared_codes(problem, ranks)
     rate = number("learning_rate", learning_rate, "a positive number", low=0.0, open_low=True)
-    return BoostingObjective(problem, known, number("lam", lam, AT_LEAST_ZERO, low=0.0), rate)
+    return BoostingObjective(problem, known, number("lam", lam, AT_LEAST_ZERO, low=0.0), rate, ranks)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from fermi._typing import Floats
 from fermi.boosting import _loops
 from fermi.boosting._curvature import CurvatureBound
+from fermi.boosting._ranks import Alone, Ranks, shared_objective
 from fermi.boosting._terms import TermRows
 from fermi.errors import bad_argument
 from fermi.fitting.objective import Value
@@ -42,17 +43,21 @@ class BoostingObjective:
         The class of each row, for the library's own data set.
     """
 
-    def __init__(self, problem: Problem, classes: NDArray[Any], lam: float, learning_rate: float) -> None:
+    def __init__(
+        self, problem: Problem, classes: NDArray[Any], lam: float, learning_rate: float, ranks: Ranks | None = None
+    ) -> None:
         self.classes, self.target, self.learning_rate = classes, problem.target, learning_rate
-        self._fair = problem.objective(lam)
-        self._total = float(problem.weight @ problem.class_weight[problem.target])
+        self._ranks = ranks or Alone()
+        self._fair = shared_objective(problem, lam, ranks) if ranks and ranks.several else problem.objective(lam)
+        self._total = float(self._ranks.sum(problem.weight @ problem.class_weight[problem.target]))
         n, m = len(problem.target), len(classes)
         # The boosters' sums run over the rows' weights, so the means of Φ are scaled by their total.
         self._weight = self._total * self._fair.weight
-        self._terms = [TermRows(term, m, self._fair.lam * self._total) for term in self._fair.terms]
+        self._terms = [TermRows(term, m, self._fair.lam * self._total, self._ranks.sum) for term in self._fair.terms]
         self._bound = CurvatureBound(self._terms, self._weight) if self._fair.lam > 0.0 and self._terms else None
         # Fresh memory in every round would cost more than what is computed in it.
         self._room = np.empty((m, n))
+        self._shares = self._ranks.sum(np.bincount(self.target, weights=self._fair.weight, minlength=m))
 
     @property
     def start(self) -> Floats:
@@ -61,7 +66,7 @@ class BoostingObjective:
         Constant predictions have no ERMI, so that no other constant is better.
         """
         m = len(self.classes)
-        shares = np.bincount(self.target, weights=self._fair.weight, minlength=m).clip(_RARE, 1.0 - _RARE)
+        shares = self._shares.clip(_RARE, 1.0 - _RARE)
         scores: Floats = np.log(shares[1:] / shares[:1]) if m == 2 else np.log(shares)
         return scores
 
@@ -136,6 +141,10 @@ class BoostingObjective:
         Value
             With `loss`, `ermi` and `objective`.
         """
+        if self._ranks.several:
+            F, loss = self._predict(scores)
+            violation = sum(rows.term.ermi(rows.laws(F)) for rows in self._terms)
+            return Value(loss, violation, loss + self._fair.lam * violation)
         found = self._checked(scores)
         return self._fair.evaluate(np.column_stack([np.zeros(len(found)), found]) if found.ndim == 1 else found)
 
@@ -188,7 +197,7 @@ class BoostingObjective:
         total = z.sum(axis=0)
         z /= total
         # No BLAS here: its threads would go on waiting for work while the booster's own threads want the cores.
-        return z, float((weight * (np.log(total) + top)).sum()) - own
+        return z, float(self._ranks.sum(float((weight * (np.log(total) + top)).sum()) - own))
 
     def _scores(self, first: Any, second: Any) -> Any:
         """Tell scores and data apart: `train` passes scores and data set, scikit-learn classes labels and scores."""
@@ -202,7 +211,8 @@ class BoostingObjective:
             raise bad_argument(
                 "data", "has other labels than `target` of the objective", "its own rows: others need one of their own"
             )
-        if weight is not None and len(weight) and not np.allclose(weight / np.sum(weight), self._fair.weight):
+        own = self._fair.weight / np.sum(self._fair.weight)
+        if weight is not None and len(weight) and not np.allclose(weight / np.sum(weight), own):
             raise bad_argument("data", "has weights of its own", "none, since `sample_weight` of the objective counts")
         return scores
 

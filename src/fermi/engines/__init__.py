@@ -7,19 +7,20 @@ from collections.abc import Callable
 
 from fermi.engines.contract import Engine, Shards, added
 from fermi.engines.local import LocalEngine
+from fermi.engines.ray import RayEngine
 from fermi.inputs.arguments import chosen
 
-ENGINES: dict[str, Callable[..., Engine]] = {"local": LocalEngine}
+ENGINES: dict[str, Callable[..., Engine]] = {"local": LocalEngine, "ray": RayEngine}
 """The engines by the name that a caller chooses."""
 
 
-def engine_of(name: str, **options: object) -> Engine:
+def engine_of(name: str | Engine, **options: object) -> Engine:
     """Make the engine of a name.
 
     Parameters
     ----------
-    name : str
-        One of `ENGINES`.
+    name : str or Engine
+        One of `ENGINES`; an engine stays what it is.
     **options
         What the engine itself takes.
 
@@ -28,7 +29,9 @@ def engine_of(name: str, **options: object) -> Engine:
     Engine
         The engine, ready to open shards.
     """
+    if not isinstance(name, str) and hasattr(name, "open"):
+        return name
     return ENGINES[chosen("engine", name, tuple(ENGINES))](**options)
 
 
-__all__ = ["ENGINES", "Engine", "LocalEngine", "Shards", "added", "engine_of"]
+__all__ = ["ENGINES", "Engine", "LocalEngine", "RayEngine", "Shards", "added", "engine_of"]

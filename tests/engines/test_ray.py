@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 from collections.abc import Iterator
@@ -9,14 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
 
-from fermi.engines import LocalEngine, RayEngine, engine_of
+import fermi
+import fermi.boosting
+from fermi.engines import LocalEngine, RayEngine, engine_of, task_pool
 from fermi.errors import DataError, FermiError
+from fermi.stream import fit_stream
+from fermi.stream._shard import Shard
+from tests.example_files import load
 from tests.ray_cluster import DEPRECATED, running
+from tests.tradeoff.samples import curve, same
 
 pytestmark = [pytest.mark.slow, pytest.mark.first, pytest.mark.filterwarnings(DEPRECATED)]
 
@@ -84,3 +93,161 @@ def test_a_worker_that_always_dies_is_an_error(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(FermiError, match="A worker died 2 times at the same work"):
         shards.each("always_die")
     shards.close()
+
+
+class Killable(Shard):
+    """A shard of files that kills its process at some call of a method, once in all."""
+
+    def __init__(self, notes: str, method: str, call: int, *part: Any) -> None:
+        super().__init__(*part)
+        self._notes, self._left = Path(notes), {method: call}
+
+    def _count(self, method: str) -> None:
+        self._left[method] = self._left.get(method, 0) - 1
+        if self._left[method] == 0 and not self._notes.exists():
+            self._notes.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def evaluate(self, *arguments: Any) -> Any:
+        self._count("evaluate")
+        return super().evaluate(*arguments)
+
+    def advance(self, *arguments: Any) -> Any:
+        self._count("advance")
+        return super().advance(*arguments)
+
+
+class Deadly(RayEngine):
+    """A Ray of which one worker is killed in the middle of a fit."""
+
+    def __init__(self, notes: Path, method: str, call: int) -> None:
+        super().__init__()
+        self._killing = str(notes), method, call
+
+    def open(self, make: Any, parts: Any) -> Any:
+        assert make is Shard
+        self.shards = super().open(Killable, [(*self._killing, *part) for part in parts])
+        return self.shards
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows in four files."""
+    data = fermi.datasets.synthetic(12_000, bias=0.9, rated=False)
+    rows = pd.concat([data.X_train, data.s_train], axis=1).assign(outcome=data.y_train.to_numpy())
+    path = tmp_path_factory.mktemp("rows")
+    for k, part in enumerate(np.array_split(np.arange(len(rows)), 4)):
+        rows.iloc[part].to_parquet(path / f"{k}.parquet", row_group_size=700)
+    return path
+
+
+def fitted(folder: Path, engine: Any, **options: Any) -> fermi.FermiClassifier:
+    model = fermi.FermiClassifier(lam=2.0, random_state=0, **options)
+    return fit_stream(model, folder, target="outcome", sensitive="group", engine=engine)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_exact_passes_are_those_of_one_process_though_a_worker_dies(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fermi.stream.fit._SAMPLE_ENTRIES", 4_000)  # a start that is not the solution already
+    engine = Deadly(tmp_path / "killed", "evaluate", 3)
+    ours = fitted(folder, engine, solver="lbfgs", tol=1e-9)
+    assert (tmp_path / "killed").exists()
+    assert engine.shards.deaths == 1
+    local = fitted(folder, "local", solver="lbfgs", tol=1e-9)
+    np.testing.assert_allclose(ours.coef_, local.coef_, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(ours.intercept_, local.intercept_, rtol=0, atol=1e-10)
+    assert ours.history_[-1]["objective"] == pytest.approx(local.history_[-1]["objective"], rel=1e-10)
+    assert ours.n_iter_ > 2
+
+
+@pytest.mark.usefixtures("cluster")
+def test_data_parallel_steps_reach_the_objective_of_one_process_though_a_worker_dies(
+    folder: Path, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"solver": "sgda", "batch_size": 64, "max_iter": 6}
+    engine = Deadly(tmp_path / "killed", "advance", 2)
+    ours = fitted(folder, engine, **options)
+    assert (tmp_path / "killed").exists()
+    assert engine.shards.deaths == 1
+    local = fitted(folder, "local", **options)
+    assert ours.history_[-1]["objective"] == pytest.approx(local.history_[-1]["objective"], rel=5e-3)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_curve_and_other_tasks_run_on_the_cluster() -> None:
+    with task_pool("ray"):
+        found = list(Parallel(return_as="generator_unordered")(delayed(divmod)(k, 2) for k in range(4)))
+        ours = curve(lams=[0.0, 3.0], cv=2)
+    assert sorted(found) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    same(ours, curve(lams=[0.0, 3.0], cv=2))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_trees_go_on_from_the_last_checkpoint_when_a_worker_dies(tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost", reason="the extra `boosting` is not installed")
+    example, marker = load("ray_xgboost"), tmp_path / "killed"
+    example.rows = few_values  # so that bins are the same whoever makes them
+    example.train_worker = killed_once(example.train_worker, str(marker))
+    accuracy, gap = example.main(10.0, 12, str(tmp_path / "storage"))
+    assert marker.exists()
+    booster = latest(tmp_path / "storage")
+    assert booster.num_boosted_rounds() == 12
+    whole = in_one_process(example, 10.0, 12)
+    rows = xgboost.DMatrix(few_values().X_test)
+    ours, theirs = (trees.predict(rows, output_margin=True) for trees in (booster, whole))
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+    assert accuracy > 0.65
+    assert gap < 0.15
+
+
+def few_values() -> Any:
+    """The rows of the example, none of whose features has more than a hundred values."""
+    import fermi
+
+    data = fermi.datasets.synthetic(4000, bias=0.9, rated=False).numeric()
+    parts = {name: getattr(data, name).rank(pct=True).round(2) for name in ("X_train", "X_test")}
+    return dataclasses.replace(data, **parts)
+
+
+def killed_once(train_worker: Any, marker: str) -> Any:
+    """The example's worker; the second one kills itself in the eighth round of the first attempt."""
+
+    def worker(config: dict[str, Any]) -> None:
+        import xgboost
+        from ray import train
+
+        class Kill(xgboost.callback.TrainingCallback):
+            def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+                if epoch == 7 and not Path(marker).exists():
+                    train.get_all_reported_checkpoints()  # returns when Ray has noted the last one
+                    Path(marker).touch()
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return False
+
+        own = xgboost.train
+        if train.get_context().get_world_rank() == 1:
+            xgboost.train = lambda *given, callbacks, **named: own(*given, callbacks=[*callbacks, Kill()], **named)
+        try:
+            train_worker(config)
+        finally:
+            xgboost.train = own
+
+    return worker
+
+
+def latest(storage: Path) -> Any:
+    import xgboost
+
+    boosters = [xgboost.Booster(model_file=str(path)) for path in storage.rglob("model.ubj")]
+    return max(boosters, key=lambda booster: int(booster.num_boosted_rounds()))
+
+
+def in_one_process(example: Any, lam: float, rounds: int) -> Any:
+    import xgboost
+
+    data = few_values()
+    fair = fermi.boosting.objective(data.s_train, data.y_train, lam=lam, learning_rate=0.3)
+    options = {**example.PARAMS, "base_score": 1 / (1 + np.exp(-fair.start[0])), "disable_default_eval_metric": True}
+    return xgboost.train(options, xgboost.QuantileDMatrix(data.X_train, fair.target), rounds, obj=fair.xgboost)

@@ -8,9 +8,11 @@ import typer
 
 from fermi import __version__
 from fermi.cli._flags import (
+    Address,
     Advantaged,
     Attributes,
     Confidence,
+    Engine,
     File,
     Ignore,
     Json,
@@ -121,7 +123,9 @@ def tradeoff_command(
     ignore: Ignore = None,
     test_size: TestSize = 0.25,
     seed: Seed = 0,
-    jobs: Annotated[int | None, typer.Option(help="Processes; one by default.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one by default, with Ray one per core.")] = None,
+    engine: Engine = "local",
+    address: Address = None,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The folder to write.")] = None,
     json: Json = False,
 ) -> None:
@@ -139,6 +143,8 @@ def tradeoff_command(
         output=output,
         jobs=jobs,
         as_json=json,
+        engine=engine,
+        address=address,
     )
 
 
@@ -257,12 +263,14 @@ def reproduce(
         str, typer.Option(help="The folder for what is found; finished runs there are not made again.")
     ] = ("results"),
     workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
+    engine: Engine = "local",
+    address: Address = None,
     json: Json = False,
 ) -> None:
     """Run a figure or table of the paper, and write its runs, a page with verdicts and a picture."""
     from fermi.cli.reproduce import run
 
-    run(name, quick=quick, output=output, workers=workers, as_json=json)
+    run(name, quick=quick, output=output, as_json=json, workers=workers, engine=engine, address=address)
 
 
 @data_app.command("list")

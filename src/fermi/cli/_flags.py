@@ -70,3 +70,12 @@ def in_options(message: str) -> str:
     """
     options = re.sub(r"(?<!['\"])`(--[\w-]+)`(?!['\"])", r"\1", message)
     return re.sub(r"(?<!['\"])`(\w+)`(?!['\"])", lambda found: _GIVEN_AS.get(found[1], found[0]), options)
+
+
+Engine = Annotated[
+    str, typer.Option(metavar="local|ray", help="Where it runs: on this machine, or on the workers of a Ray cluster.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(help="The Ray cluster, such as ray://head:10001; by default that of RAY_ADDRESS, or one of its own."),
+]

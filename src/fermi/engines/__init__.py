@@ -1,6 +1,7 @@
 """Where sums over shards are made. An engine knows nothing of fairness: it holds shards and adds up their answers.
 
-`contract.py` says what an engine is; each other file is one. `engine_of` finds it by its name.
+`contract.py` says what an engine is; `local.py` and `ray.py` are one each, and `engine_of` finds them by their names.
+`tasks.py` is for work that needs no sums: tasks that know nothing of each other.
 """
 
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from fermi.engines.contract import Engine, Shards, added
 from fermi.engines.local import LocalEngine
 from fermi.engines.ray import RayEngine
+from fermi.engines.tasks import check_address, task_pool
 from fermi.inputs.arguments import chosen
 
 ENGINES: dict[str, Callable[..., Engine]] = {"local": LocalEngine, "ray": RayEngine}
@@ -34,4 +36,14 @@ def engine_of(name: str | Engine, **options: object) -> Engine:
     return ENGINES[chosen("engine", name, tuple(ENGINES))](**options)
 
 
-__all__ = ["ENGINES", "Engine", "LocalEngine", "RayEngine", "Shards", "added", "engine_of"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "LocalEngine",
+    "RayEngine",
+    "Shards",
+    "added",
+    "check_address",
+    "engine_of",
+    "task_pool",
+]

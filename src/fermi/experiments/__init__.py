@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fermi._optional import require
 from fermi._registry import Registry
+from fermi.engines import check_address
 from fermi.errors import FermiError, bad_argument
 from fermi.experiments import figures
 from fermi.experiments.figure import Figure
@@ -16,6 +17,7 @@ from fermi.experiments.judging.index import index
 from fermi.experiments.runner import reproduce as run
 from fermi.experiments.runner import write
 from fermi.inputs.arguments import AT_LEAST_ONE, whole
+from fermi.inputs.arguments import chosen as one_of
 
 __all__ = ["Figure", "find", "names", "reproduce"]
 
@@ -36,7 +38,13 @@ def find(name: str) -> Figure:
 
 
 def reproduce(
-    name: str, *, quick: bool = False, output: str | Path = "results", workers: int | None = None
+    name: str,
+    *,
+    quick: bool = False,
+    output: str | Path = "results",
+    workers: int | None = None,
+    engine: str = "local",
+    address: str | None = None,
 ) -> list[Path]:
     """Run one figure, or all of them, and return the folders written.
 
@@ -52,7 +60,12 @@ def reproduce(
         Finished cells found there are not run again, and figures share them.
     workers : int, optional
         Processes, by default one per core.
+    engine : "local" or "ray"
+        Where training runs are made: on this machine, or as tasks of a Ray cluster.
+    address : str, optional
+        The Ray cluster, as in `fermi.engines.RayEngine`.
     """
+    check_address(one_of("engine", engine, ("local", "ray")), address)
     if workers is not None:
         workers = whole("workers", workers, AT_LEAST_ONE, low=1)
     chosen = names() if name == "all" else [name]
@@ -66,7 +79,7 @@ def reproduce(
     failed = []
     for each in chosen:
         try:
-            run(each, find(each), quick=quick, output=root, workers=workers)
+            run(each, find(each), quick=quick, output=root, workers=workers, engine=engine, address=address)
         except Exception as error:  # the other figures go on
             failed.append(f"{each}: {error}" if isinstance(error, FermiError) else f"{each}: {error!r}")
     write(root / "index.md", index(root, names()).encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import signal
@@ -12,14 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
 
 import fermi
 import fermi.boosting
-from fermi.engines import LocalEngine, RayEngine, engine_of, task_pool
+from fermi.engines import LocalEngine, RayEngine, as_finished, engine_of, task_pool
 from fermi.errors import DataError, FermiError
 from fermi.stream import fit_stream
 from fermi.stream._shard import Shard
@@ -104,9 +105,10 @@ class Killable(Shard):
 
     def _count(self, method: str) -> None:
         self._left[method] = self._left.get(method, 0) - 1
-        if self._left[method] == 0 and not self._notes.exists():
-            self._notes.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
+        if self._left[method] == 0:
+            with contextlib.suppress(FileExistsError):  # the other shard was first
+                self._notes.touch(exist_ok=False)
+                os.kill(os.getpid(), signal.SIGKILL)
 
     def evaluate(self, *arguments: Any) -> Any:
         self._count("evaluate")
@@ -178,9 +180,9 @@ def test_data_parallel_steps_reach_the_objective_of_one_process_though_a_worker_
 @pytest.mark.usefixtures("cluster")
 def test_a_curve_and_other_tasks_run_on_the_cluster() -> None:
     with task_pool("ray"):
-        found = list(Parallel(return_as="generator_unordered")(delayed(divmod)(k, 2) for k in range(4)))
+        found = list(as_finished([delayed(divmod)(k, 2) for k in range(5)]))
         ours = curve(lams=[0.0, 3.0], cv=2)
-    assert sorted(found) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert sorted(found) == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
     same(ours, curve(lams=[0.0, 3.0], cv=2))
 
 
@@ -199,7 +201,7 @@ def test_trees_go_on_from_the_last_checkpoint_when_a_worker_dies(tmp_path: Path)
     ours, theirs = (trees.predict(rows, output_margin=True) for trees in (booster, whole))
     np.testing.assert_allclose(ours, theirs, atol=1e-4)
     assert accuracy > 0.65
-    assert gap < 0.15
+    assert gap < 0.2
 
 
 def few_values() -> Any:
@@ -251,3 +253,17 @@ def in_one_process(example: Any, lam: float, rounds: int) -> Any:
     fair = fermi.boosting.objective(data.s_train, data.y_train, lam=lam, learning_rate=0.3)
     options = {**example.PARAMS, "base_score": 1 / (1 + np.exp(-fair.start[0])), "disable_default_eval_metric": True}
     return xgboost.train(options, xgboost.QuantileDMatrix(data.X_train, fair.target), rounds, obj=fair.xgboost)
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize("asked", [{"prediction": "label"}, {"probability": "p", "notion": "equalized_odds"}])
+def test_audits_on_the_cluster_are_sums_of_tables(tmp_path: Path, asked: dict[str, Any]) -> None:
+    rng, n = np.random.default_rng(0), 900
+    frame = pd.DataFrame({"y": rng.integers(0, 2, n), "s": rng.choice(["a", "b", "c"], n), "p": rng.random(n)})
+    frame["label"] = (frame["p"] + 0.1 * (frame["s"] == "a") > 0.5).astype(int)
+    for k, part in enumerate(np.array_split(np.arange(n), 3)):
+        frame.iloc[part].to_parquet(tmp_path / f"{k}.parquet")
+    ours, local = (fermi.audit_files(tmp_path, target="y", sensitive="s", engine=e, **asked) for e in ("ray", "local"))
+    pd.testing.assert_frame_equal(ours.frame, local.frame, rtol=1e-9)
+    pd.testing.assert_frame_equal(ours.measures, local.measures, rtol=1e-9)
+    assert ours.record.notes == local.record.notes

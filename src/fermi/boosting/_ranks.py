@@ -53,13 +53,11 @@ class XGBoostRanks:
 
     def union(self, labels: Iterable[Any]) -> list[Any]:
         """All labels that some process has, each once."""
-        own, found = list(labels), {}
+        own = list(labels)
+        found: dict[Any, None] = {}
         for root in range(self._collective.get_world_size()):
             found |= dict.fromkeys(self._collective.broadcast(own, root))
         return list(found)
-
-
-Ranks = Alone | XGBoostRanks
 
 
 def shared_codes(problem: Problem, ranks: XGBoostRanks) -> Problem:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fermi._typing import Floats
 from fermi.boosting import _loops
 from fermi.boosting._curvature import CurvatureBound
-from fermi.boosting._ranks import Alone, Ranks, shared_objective
+from fermi.boosting._ranks import Alone, XGBoostRanks, shared_objective
 from fermi.boosting._terms import TermRows
 from fermi.errors import bad_argument
 from fermi.fitting.objective import Value
@@ -44,11 +44,16 @@ class BoostingObjective:
     """
 
     def __init__(
-        self, problem: Problem, classes: NDArray[Any], lam: float, learning_rate: float, ranks: Ranks | None = None
+        self,
+        problem: Problem,
+        classes: NDArray[Any],
+        lam: float,
+        learning_rate: float,
+        ranks: XGBoostRanks | None = None,
     ) -> None:
         self.classes, self.target, self.learning_rate = classes, problem.target, learning_rate
-        self._ranks = ranks or Alone()
-        self._fair = shared_objective(problem, lam, ranks) if ranks and ranks.several else problem.objective(lam)
+        self._ranks: Alone | XGBoostRanks = ranks or Alone()
+        self._fair = problem.objective(lam) if ranks is None else shared_objective(problem, lam, ranks)
         self._total = float(self._ranks.sum(problem.weight @ problem.class_weight[problem.target]))
         n, m = len(problem.target), len(classes)
         # The boosters' sums run over the rows' weights, so the means of Φ are scaled by their total.

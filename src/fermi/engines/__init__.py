@@ -9,7 +9,7 @@ from collections.abc import Callable
 from fermi.engines.contract import Engine, Shards, added
 from fermi.engines.local import LocalEngine
 from fermi.engines.ray import RayEngine
-from fermi.engines.tasks import check_address, task_pool
+from fermi.engines.tasks import as_finished, check_address, task_pool
 from fermi.inputs.arguments import chosen
 
 ENGINES: dict[str, Callable[..., Engine]] = {"local": LocalEngine, "ray": RayEngine}
@@ -43,6 +43,7 @@ __all__ = [
     "RayEngine",
     "Shards",
     "added",
+    "as_finished",
     "check_address",
     "engine_of",
     "task_pool",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from fermi._optional import require
 from fermi.engines.ray import connect
@@ -42,6 +43,32 @@ def task_pool(engine: str = "ray", *, workers: int | None = None, address: str |
     require("ray.util.joblib", extra="ray").register_ray()
     with parallel_config("ray", n_jobs=workers or -1):  # Ray gives each task the threads of its one core
         yield
+
+
+def as_finished(tasks: Sequence[Any]) -> Iterator[Any]:
+    """The results of joblib's tasks as they come, or a few at a time where a backend knows no other way.
+
+    Parameters
+    ----------
+    tasks : sequence
+        What `joblib.delayed` makes.
+
+    Yields
+    ------
+    result
+        In any order.
+    """
+    from joblib import Parallel, effective_n_jobs
+
+    try:
+        pool = Parallel(return_as="generator_unordered")
+    except ValueError:
+        pool = Parallel()
+        at_once = 2 * effective_n_jobs()  # an interruption loses no more than these
+        for first in range(0, len(tasks), at_once):
+            yield from pool(tasks[first : first + at_once])
+        return
+    yield from pool(tasks)
 
 
 def check_address(engine: str, address: str | None) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from fermi._files import whole_file
 from fermi._optional import require
-from fermi.engines import task_pool
+from fermi.engines import as_finished, task_pool
 from fermi.errors import FermiError
 from fermi.experiments.figure import Cell, CellRecord, Figure
 from fermi.fitting.progress import Progress
@@ -87,13 +87,13 @@ class Journal:
 
 def _run_all(name: str, cells: dict[str, Cell], journal: Journal) -> list[str]:
     """Run the cells, and say which failed: they are not in the journal, so that they are tried again."""
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
     failed: list[str] = []
     # Data sets that a process keeps look like a leak to joblib, which replaces the process and says so.
     with Progress(True) as progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="A worker stopped")
-        running = Parallel(return_as="generator_unordered")(delayed(_run_cell)(name, *cell) for cell in cells.items())
+        running = as_finished([delayed(_run_cell)(name, *cell) for cell in cells.items()])
         for done, (key, found) in enumerate(running, start=1):
             if isinstance(found, str):
                 failed.append(found)

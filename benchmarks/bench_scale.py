@@ -1,0 +1,141 @@
+"""What one row, one evaluation and one message cost: the constants of the cost model in docs/scale.md."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fermi import FermiClassifier
+from fermi.engines import RayEngine
+from fermi.stream import fit_stream
+from fermi.stream._shard import Shard
+
+ROWS, FEATURES, GROUPS = 40_000, 1000, 10_000
+MEGABYTES = (0.1, 1.0, 10.0, 80.0)
+
+
+def measure(quick: bool = False) -> list[dict[str, Any]]:
+    """One case per constant: seconds, and of what."""
+    rows = ROWS // 10 if quick else ROWS
+    with tempfile.TemporaryDirectory() as name:
+        files = _write(Path(name), rows)
+        return [_scan(files, rows), *_passes(Path(name), rows), *_messages()]
+
+
+def show(cases: list[dict[str, Any]]) -> None:
+    """Print the constants, one per line."""
+    for case in cases:
+        print(f"{case['what']:60s} {case['value']:12.4g} {case['unit']}")
+
+
+def _write(folder: Path, rows: int) -> list[Path]:
+    """Rows of many features in single precision, as wide tables are stored, and many groups."""
+    rng = np.random.default_rng(0)
+    paths = [folder / f"{k}.parquet" for k in range(4)]
+    for path in paths:
+        n = rows // len(paths)
+        X = rng.standard_normal((n, FEATURES), dtype=np.float32)
+        columns = {f"x{j}": X[:, j] for j in range(FEATURES)}
+        y = (X[:, :10].sum(axis=1) + rng.normal(size=n) > 0).astype(np.int8)
+        group = pa.array([f"g{g}" for g in rng.integers(0, GROUPS, n)])
+        pq.write_table(pa.table({**columns, "y": y, "group": group}), path, row_group_size=5000, compression="snappy")
+    return paths
+
+
+def _scan(files: list[Path], rows: int) -> dict[str, Any]:
+    def read() -> None:
+        for path in files:
+            for batch in pq.ParquetFile(path).iter_batches(4096, use_threads=False):
+                assert batch.num_rows
+
+    stored = sum(path.stat().st_size for path in files)
+    return _case("reading and decoding Parquet, one core", stored / _best(read) / 1e6, "MB/s") | {
+        "bytes_per_row": stored / rows
+    }
+
+
+def _passes(folder: Path, rows: int) -> list[dict[str, Any]]:
+    """Seconds of an exact evaluation in one round and in two, and of an epoch of sgda, by watching a fit."""
+    found = []
+    for words, options in (
+        ("an evaluation of L-BFGS, one round, per row and feature", {"solver": "lbfgs", "memory": "2GB"}),
+        ("an evaluation of L-BFGS, two rounds, per row and feature", {"solver": "lbfgs", "memory": "100MB"}),
+        ("an epoch of sgda, batches of 256, per row and feature", {"solver": "sgda", "memory": "1GB"}),
+    ):
+        spent: list[float] = []
+        solver, memory = options["solver"], options["memory"]
+        model = FermiClassifier(lam=1.0, solver=solver, batch_size=256 if solver == "sgda" else None, tol=1e-3)
+        with _watched("evaluate" if solver == "lbfgs" else "advance", spent):
+            passes = 3 if solver == "lbfgs" else 2
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # so few passes do not converge, and so many groups are small
+                fit_stream(model, folder, target="y", sensitive="group", passes=passes, memory=memory)
+        per = min(spent) if solver == "lbfgs" else sum(spent) / 2
+        per = per * 2 if "two rounds" in words else per
+        found.append(_case(words, per / rows / FEATURES * 1e9, "ns"))
+    return found
+
+
+class _watched:
+    """A context in which the seconds of each call of a method of `Shard` are noted."""
+
+    def __init__(self, method: str, spent: list[float]) -> None:
+        self.method, self.spent, self.own = method, spent, getattr(Shard, method)
+
+    def __enter__(self) -> None:
+        def timed(shard: Shard, *arguments: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return self.own(shard, *arguments)
+            finally:
+                self.spent.append(time.perf_counter() - began)
+
+        setattr(Shard, self.method, timed)
+
+    def __exit__(self, *error: object) -> None:
+        setattr(Shard, self.method, self.own)
+
+
+class Echo:
+    """A shard that answers with as many numbers as it is asked for."""
+
+    def numbers(self, n: int) -> tuple[Any]:
+        """So many numbers."""
+        return (np.ones(n),)
+
+
+def _messages() -> list[dict[str, Any]]:
+    shards = RayEngine(workers=2).open(Echo, [(), ()])
+    try:
+        shards.sum("numbers", 1)
+        found = [
+            _case("a round of two Ray workers with nothing to say", _best(lambda: shards.sum("numbers", 1)) * 1e3, "ms")
+        ]
+        for size in MEGABYTES:
+            n = int(size * 1e6 / 8)
+            seconds = _best(lambda n=n: shards.sum("numbers", n))
+            found.append(_case(f"the same with {size:g} MB from each", seconds * 1e3, "ms"))
+        return found
+    finally:
+        shards.close()
+
+
+def _best(work: Callable[[], Any], times: int = 3) -> float:
+    spent = []
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        spent.append(time.perf_counter() - began)
+    return min(spent)
+
+
+def _case(what: str, value: float, unit: str) -> dict[str, Any]:
+    return {"what": what, "value": value, "unit": unit}

@@ -11,21 +11,26 @@ from fermi.cli._flags import (
     Address,
     Advantaged,
     Attributes,
+    CheckpointFile,
     Confidence,
-    Engine,
+    EngineName,
     File,
     Ignore,
     Json,
     KeepSensitive,
     MaxRate,
     MaxViolation,
+    Memory,
     MinRate,
     MinRatio,
     Model,
     Notion,
+    Passes,
     Seed,
     Sensitive,
+    SkipBadFiles,
     Slack,
+    Solver,
     Target,
     TestSize,
 )
@@ -96,16 +101,33 @@ def train_command(
     ignore: Ignore = None,
     test_size: TestSize = 0.25,
     seed: Seed = 0,
+    solver: Solver = "auto",
+    passes: Passes = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    checkpoint: CheckpointFile = None,
+    memory: Memory = "1GB",
+    skip_bad_files: SkipBadFiles = False,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The model folder to write.")] = None,
     json: Json = False,
 ) -> None:
-    """Train a fair model on a file and write a folder with the model and a report."""
+    """Train a fair model on a file and write a folder with the model and a report.
+
+    A folder or a glob of Parquet, Feather or CSV files is streamed, and need not fit into memory.
+    """
     from fermi.cli.train import Wanted, run
+    from fermi.cli.train_stream import is_stream
+    from fermi.cli.train_stream import run as run_stream
     from fermi.tables.asked import Asked
+    from fermi.tables.streaming import Streaming
     from fermi.tables.task import Task
 
     task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
     wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
+    how = Streaming(solver, passes, engine, checkpoint, memory, skip_bad_files, address)
+    if is_stream(file, how):
+        run_stream(file, task, wanted, how, keep=keep_sensitive, output=output, as_json=json)
+        return
     run(file, task, wanted, keep=keep_sensitive, output=output, as_json=json)
 
 
@@ -124,7 +146,7 @@ def tradeoff_command(
     test_size: TestSize = 0.25,
     seed: Seed = 0,
     jobs: Annotated[int | None, typer.Option(help="Processes; one by default, with Ray one per core.")] = None,
-    engine: Engine = "local",
+    engine: EngineName = "local",
     address: Address = None,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The folder to write.")] = None,
     json: Json = False,
@@ -182,6 +204,8 @@ def audit_command(
     min_group_size: Annotated[
         int | None, typer.Option(help="Withhold the figures of groups with fewer rows, for privacy.")
     ] = None,
+    engine: EngineName = "local",
+    address: Address = None,
     output: Annotated[
         str | None, typer.Option(metavar="FILE", help="A page (.html), the groups (.csv) or everything (.json).")
     ] = None,
@@ -189,12 +213,13 @@ def audit_command(
 ) -> None:
     """Measure how far somebody's predictions depend on the group."""
     from fermi.cli.audit import run
+    from fermi.engines import engine_of
     from fermi.tables.audited import Question
 
     question = Question(
         target, prediction, probability or (), sensitive, notion, confidence, min_group_size, advantaged or ()
     )
-    run(file, question, output=output, as_json=json)
+    run(file, question, output=output, as_json=json, engine=engine_of(engine, address=address))
 
 
 @app.command("adjust")
@@ -263,7 +288,7 @@ def reproduce(
         str, typer.Option(help="The folder for what is found; finished runs there are not made again.")
     ] = ("results"),
     workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
-    engine: Engine = "local",
+    engine: EngineName = "local",
     address: Address = None,
     json: Json = False,
 ) -> None:

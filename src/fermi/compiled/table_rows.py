@@ -43,8 +43,9 @@ def number_moments(values: Floats) -> tuple[int, float, float, float, float]:
 
 
 @compiled
-def fill_numbers(addresses: Ints, n: int, mean: Floats, inverse: Floats, out: Floats, absent: Ints) -> None:
-    """Write columns of doubles as standardised rows; what is not finite becomes 0 and is counted by column."""
+def fill_numbers(addresses: Ints, places: Ints, mean: Floats, inverse: Floats, out: Floats, absent: Ints) -> None:
+    """Write columns of doubles as standardised rows, each at its place; what is not finite becomes 0 and is counted."""
+    n = places.shape[0]
     for first in range(0, n, _TOGETHER):
         last = min(first + _TOGETHER, n)
         for j in range(addresses.shape[0]):
@@ -52,32 +53,32 @@ def fill_numbers(addresses: Ints, n: int, mean: Floats, inverse: Floats, out: Fl
             for i in range(first, last):
                 x = (column[i] - mean[j]) * inverse[j]
                 if math.isfinite(x):
-                    out[i, j] = x
+                    out[places[i], j] = x
                 else:
-                    out[i, j] = 0.0
+                    out[places[i], j] = 0.0
                     absent[j] += 1
 
 
 @compiled
-def fill_codes(addresses: Ints, n: int, starts: Ints, features: Codes, out: Codes) -> int:
+def fill_codes(addresses: Ints, places: Ints, starts: Ints, features: Codes, out: Codes) -> int:
     """Write columns of dictionary indices as features, `features[starts[j] + index]`; how many of them are below 0."""
-    strange = 0
+    strange, n = 0, places.shape[0]
     for first in range(0, n, _TOGETHER):
         last = min(first + _TOGETHER, n)
         for j in range(addresses.shape[0]):
             column = _carray(pointer(addresses[j]), (n,), np.int32)
             for i in range(first, last):
                 found = features[starts[j] + column[i]]
-                out[i, j] = found
+                out[places[i], j] = found
                 strange += found < 0
     return strange
 
 
 @compiled
-def mark_absent(values: Floats, feature: int, otherwise: int, out: Codes) -> None:
+def mark_absent(values: Floats, places: Ints, feature: int, otherwise: int, out: Codes) -> None:
     """Write the feature that says a number is missing, or the one that says nothing."""
     for i in range(values.shape[0]):
-        out[i] = otherwise if math.isfinite(values[i]) else feature
+        out[places[i]] = otherwise if math.isfinite(values[i]) else feature
 
 
 @compiled

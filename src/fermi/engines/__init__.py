@@ -24,7 +24,7 @@ def engine_of(name: str | Engine, **options: object) -> Engine:
     name : str or Engine
         One of `ENGINES`; an engine stays what it is.
     **options
-        What the engine itself takes.
+        What the engine itself takes; None leaves one out.
 
     Returns
     -------
@@ -33,7 +33,9 @@ def engine_of(name: str | Engine, **options: object) -> Engine:
     """
     if not isinstance(name, str) and hasattr(name, "open"):
         return name
-    return ENGINES[chosen("engine", name, tuple(ENGINES))](**options)
+    given = {option: value for option, value in options.items() if value is not None}
+    check_address(chosen("engine", name, tuple(ENGINES)), given.get("address"))
+    return ENGINES[str(name)](**given)
 
 
 __all__ = [

@@ -71,7 +71,7 @@ def as_finished(tasks: Sequence[Any]) -> Iterator[Any]:
     yield from pool(tasks)
 
 
-def check_address(engine: str, address: str | None) -> None:
+def check_address(engine: str, address: object) -> None:
     """Refuse the address of a cluster where none is used."""
     if engine == "local" and address is not None:
         raise bad_argument("address", f"is {address!r}, and the engine is 'local'", "the engine 'ray', or no address")

@@ -9,7 +9,8 @@ import numpy as np
 from fermi._typing import Floats, Ints
 from fermi.fitting.objective import FairObjective
 from fermi.linear.design import Design
-from fermi.linear.solvers._batches import Features, Labels, Moving, run_steps
+from fermi.linear.solvers._batches import Labels, Moving
+from fermi.linear.solvers._table_rows import run_table_steps
 from fermi.linear.solvers.step_sizes import Steps, make_steps
 
 
@@ -38,12 +39,10 @@ class Tables(NamedTuple):
 class Pace(NamedTuple):
     """How Algorithm 1 steps through blocks: all that a shard has to know of the options.
 
-    `design` has no rows, and its last column is the one that says nothing; `presence` is the share of the rows that
-    have a feature. `factor` shrinks steps that diverged before.
+    `design` has no rows, and its last column is the one that says nothing. `factor` shrinks steps that diverged before.
     """
 
     design: Design
-    presence: Floats
     eta_theta: Any
     eta_w: Any
     lam: float
@@ -56,7 +55,7 @@ class Pace(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Where a run stands after a block: θ with one row per logit, b, W with one row per cell; Σ θ, Σ b if wanted."""
+    """Where a run stands after a block: the weights in the units of X, b, W with one row per cell; sums if wanted."""
 
     theta: Floats
     b: Floats
@@ -77,9 +76,8 @@ class TableLoop:
         self.pace, self.tables = pace, tables
         self._steps = self._made_steps()
         design = pace.design
-        present = pace.presence > 0.0
-        self._l2 = np.where(present, pace.l2 / design.scale**2 / np.where(present, pace.presence, 1.0), 0.0)
-        self._inverse = np.where(present, 1.0 / design.scale, 0.0)
+        self._l2, self._inverse_square = pace.l2 / design.scale**2, 1.0 / design.scale**2
+        self._inverse_square[-1] = 0.0
         root = np.sqrt(np.where(tables.prior > 0.0, tables.prior, 1.0))
         self._inverse_root = np.where(tables.prior > 0.0, 1.0 / root, 0.0)
 
@@ -106,11 +104,11 @@ class TableLoop:
         np.add.at(norms, tables.zone, V**2)
         scale = np.ones_like(norms)
         moving = Moving(at.theta.copy(), at.b.copy(), V, scale, norms)
-        centre = np.zeros_like(self._inverse)
-        rows = Features(X, True, centre, self._inverse, self._l2, pace.design.intercept)
         labels = Labels(target, weight, cells, counts, tables.zone, self._inverse_root)
         rate = 2.0 * pace.lam * self._steps.eta_w(number)
         sums = (at.theta_sum.copy(), at.b_sum.copy())
-        eta, steps = self._steps.eta(number), (pace.lam, pace.radius)
-        run_steps(rows, labels, order[: count * pace.batch], pace.batch, eta, rate, *steps, moving, pace.averaged, sums)
+        run_table_steps(
+            *X, order[: count * pace.batch], self._inverse_square, self._l2, pace.design.intercept, labels, pace.batch,
+            self._steps.eta(number), rate, pace.lam, pace.radius, moving, pace.averaged, *sums,
+        )  # fmt: skip
         return Progress(moving.theta, moving.b, V * scale[tables.zone], *sums), count

@@ -33,8 +33,8 @@ class Rows(NamedTuple):
     def empty(cls, n: int, coding: Coding) -> Rows:
         """Room for some rows."""
         p, q = len(coding.numbers), len(coding.coded)
-        cells = np.empty((len(coding.groups), n), dtype=np.int64)
-        return cls(np.empty((n, p)), np.empty((n, q), dtype=np.int32), np.empty(n, dtype=np.int64), cells)
+        cells = np.full((len(coding.groups), n), -1)  # room that is never filled holds codes that are none
+        return cls(np.empty((n, p)), np.empty((n, q), dtype=np.int32), np.zeros(n, dtype=np.int64), cells)
 
     def part(self, first: int, last: int) -> Rows:
         """Some of the rows, in place."""
@@ -140,23 +140,25 @@ class Coder:
             return batch, target
         return batch.filter(pa.array(target >= 0)), target[target >= 0]
 
-    def fill(self, path: str, batch: pa.RecordBatch, target: Ints, out: Rows) -> None:
-        """Write the coded rows of a batch, all of which have a label."""
-        out.target[:] = target
-        self._fill_cells(path, batch, target, out.cells)
-        n, p = batch.num_rows, len(self.coding.numbers)
+    def fill(self, path: str, batch: pa.RecordBatch, target: Ints, out: Rows, places: Ints) -> None:
+        """Write the coded rows of a batch, all of which have a label, each at its place."""
+        out.target[places] = target
+        self._fill_cells(path, batch, target, out.cells, places)
+        p = len(self.coding.numbers)
         values = [columns_of.numbers(batch.column(rule.name), rule.kind) for rule in self.coding.numbers]
         values = [np.ascontiguousarray(column, dtype=np.float64) for column in values]
         absent = np.zeros(p, dtype=np.int64)
         addresses = np.array([column.ctypes.data for column in values], dtype=np.int64)
-        table_rows.fill_numbers(addresses, n, self._mean, self._inverse, out.numbers, absent)
+        table_rows.fill_numbers(addresses, places, self._mean, self._inverse, out.numbers, absent)
         for j in np.flatnonzero(absent):
             if not self.coding.numbers[j].missing:
                 raise self._changed(path, self.coding.numbers[j].name, "a missing entry")
-        self._fill_codes(path, batch, values, out.codes)
+        self._fill_codes(path, batch, values, out.codes, places)
 
-    def _fill_codes(self, path: str, batch: pa.RecordBatch, values: list[Floats], out: NDArray[np.int32]) -> None:
-        n, n_words, nothing = batch.num_rows, len(self.words), self.coding.width
+    def _fill_codes(
+        self, path: str, batch: pa.RecordBatch, values: list[Floats], out: NDArray[np.int32], places: Ints
+    ) -> None:
+        n_words, nothing = len(self.words), self.coding.width
         indices, tables = [], []
         for (rule, _), start in zip(self.coding.coded[:n_words], self._starts, strict=False):
             found, table = self._looked_up(rule.name, path, batch.column(rule.name), _features_of(rule, int(start)))
@@ -165,21 +167,21 @@ class Coder:
         if indices:
             starts = np.cumsum([0, *(len(table) for table in tables)])[:-1]
             addresses = np.array([found.ctypes.data for found in indices], dtype=np.int64)
-            if table_rows.fill_codes(addresses, n, starts, np.concatenate(tables), out):
+            if table_rows.fill_codes(addresses, places, starts, np.concatenate(tables), out):
                 self._blame(path, indices, tables)
         numbers = [rule.name for rule in self.coding.numbers]
         for j in range(n_words, len(self.coding.coded)):
             column = values[numbers.index(self.coding.coded[j][0].name)]
-            table_rows.mark_absent(column, int(self._starts[j]), nothing, out[:, j])
+            table_rows.mark_absent(column, places, int(self._starts[j]), nothing, out[:, j])
 
-    def _fill_cells(self, path: str, batch: pa.RecordBatch, target: Ints, out: Ints) -> None:
+    def _fill_cells(self, path: str, batch: pa.RecordBatch, target: Ints, out: Ints, places: Ints) -> None:
         reading, first = self.coding.reading, 0
         condition = self.coding.conditions[target]
-        for t, (groups, places) in enumerate(zip(self.coding.groups, self.coding.places, strict=True)):
-            columns = [batch.column(reading.sensitive[k]) for k in places]
+        for t, (groups, own) in enumerate(zip(self.coding.groups, self.coding.places, strict=True)):
+            columns = [batch.column(reading.sensitive[k]) for k in own]
             codes = self._groups(t, path, columns, groups)
             k = len(groups)
-            out[t] = np.where((codes >= 0) & (condition >= 0), first + condition * k + codes, -1)
+            out[t, places] = np.where((codes >= 0) & (condition >= 0), first + condition * k + codes, -1)
             first += k * (int(self.coding.conditions.max()) + 1)
 
     def _groups(self, t: int, path: str, columns: list[pa.Array], groups: dict[tuple[str, ...], int]) -> Ints:

@@ -90,7 +90,7 @@ def begin(evaluation: Evaluation, options: SGDA, passes: int | None, rng: np.ran
     at = Progress(*zeros, np.zeros((logits, width)), np.zeros(logits))
     radius = np.inf if options.radius is None else float(options.radius)
     pace = Pace(
-        model.design, model.presence, options.eta_theta, options.eta_w, evaluation.lam, evaluation.l2, batch, radius,
+        model.design, options.eta_theta, options.eta_w, evaluation.lam, evaluation.l2, batch, radius,
         total, output == "average",
     )  # fmt: skip
     return Epochs(at, epochs, int(rng.integers(1, total + 1)) if output == "random" else 0), pace
@@ -164,7 +164,7 @@ def _mean(states: list[Progress], steps: list[int]) -> Progress:
 def point(at: Progress, pace: Pace, evaluation: Evaluation, taken: int) -> tuple[Floats, tuple[Floats, ...]]:
     """θ as the evaluation has it, and the W of each term."""
     theta, b = (at.theta_sum / taken, at.b_sum / taken) if pace.averaged and taken else (at.theta, at.b)
-    rows = theta[:, :-1].T
+    rows = theta[:, :-1].T * evaluation.model.design.scale[:-1, None]
     found = np.vstack([rows, b]) if evaluation.model.design.intercept else rows.copy()
     duals, first = [], 0
     for term in evaluation.model.terms:

@@ -91,8 +91,6 @@ class Model:
         What rows count, by cell and by class.
     design : Design
         Centre and scale of the features, without rows; the last feature is the one that says nothing.
-    presence : (width + 1,) float64
-        The share of the rows that have a feature.
     counts : list of (Z, k) arrays
         The rows by condition and group, of each term.
     """
@@ -102,7 +100,6 @@ class Model:
     terms: tuple[Term, ...]
     tables: Tables
     design: Design
-    presence: Floats
     counts: list[Floats]
 
     @property
@@ -151,8 +148,8 @@ def model_of(
     zone = np.repeat(np.arange(sum(len(c) for c in counts)), [k for c in counts for k in [c.shape[1]] * len(c)])
     prior = np.concatenate([np.zeros(0), *(term.prior.ravel() for term in terms)])
     tables = Tables(zone, prior, np.concatenate([np.zeros(0), *shares]), own_weights / (own_weights @ per_class), rows)
-    design, presence = _design(learned, coding, rows, len(labels), intercept=intercept, l2=l2)
-    return Model(coding, problem, terms, tables, design, presence, counts)
+    design = _design(learned, coding, rows, len(labels), intercept=intercept, l2=l2)
+    return Model(coding, problem, terms, tables, design, counts)
 
 
 def _places(reading: Reading, attributes: str) -> list[tuple[int, ...]]:
@@ -205,27 +202,24 @@ def _terms(problem: Problem, counts: list[Floats]) -> tuple[tuple[Term, ...], li
     return tuple(terms), shares
 
 
-def _design(
-    learned: Learned, coding: Coding, rows: int, n_classes: int, *, intercept: bool, l2: float
-) -> tuple[Design, Floats]:
-    """Scale of the features, which are not centred, and the share of the rows that have them."""
+def _design(learned: Learned, coding: Coding, rows: int, n_classes: int, *, intercept: bool, l2: float) -> Design:
+    """Scale of the features, which are not centred."""
     square, low, high = np.zeros(coding.width + 1), np.zeros(coding.width + 1), np.zeros(coding.width + 1)
-    presence = np.zeros(coding.width + 1)
     for j, rule in enumerate(coding.numbers):
         first, last, count = learned.extremes[rule.name]
-        square[j], presence[j] = count / rows, 1.0
+        square[j] = count / rows
         low[j], high[j] = (first - rule.mean) / rule.scale, (last - rule.mean) / rule.scale
     at = len(coding.numbers)
     for rule, kind in coding.coded:
         names = rule.features if kind == "category" else [f"{rule.name}: missing"]
         for name in names:
-            presence[at] = square[at] = learned.present[name] / rows
+            square[at] = learned.present[name] / rows
             high[at] = 1.0
             at += 1
     largest = np.maximum(np.abs(low), np.abs(high))
     scale = scale_of(square, largest, largest, l2)
     scale[-1] = 1.0
-    return Design(np.zeros((0, coding.width + 1)), np.zeros_like(scale), scale, intercept, n_classes, square), presence
+    return Design(np.zeros((0, coding.width + 1)), np.zeros_like(scale), scale, intercept, n_classes, square)
 
 
 def in_order(coding: Coding, weights: Floats) -> Floats:

@@ -156,13 +156,15 @@ class Reading(NamedTuple):
         """All columns to read, each once."""
         return list(dict.fromkeys([self.target, *self.sensitive, *self.features]))
 
-    def kept(self, file: int, first: int, n: int, *, test: bool = False) -> Any:
-        """Which rows train, or with `test` which do not; None where all do."""
-        if not self.test_size:
-            return None
+    def kept(self, file: int, first: int, n: int) -> Any:
+        """Which rows train; None where all do."""
+        return None if not self.test_size else ~self.test_rows(file, first, n, 1.0)
+
+    def test_rows(self, file: int, first: int, n: int, share: float) -> Any:
+        """Which rows are left for a test, or this share of them."""
         drawn = np.empty(n)
         uniforms(self.seed * 4 + _OF_TEST, file, first, drawn)
-        return (drawn < self.test_size) == test
+        return drawn < share * self.test_size
 
 
 Key = tuple[Any, tuple[str | None, ...]]

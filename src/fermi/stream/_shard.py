@@ -89,6 +89,15 @@ class Shard:
                 kind = self.families[name].replace("flag", "true or false")
                 raise BadFileError(file.path, f"has the column {name!r} as {own[name]}, where other files have {kind}")
 
+    def held_out(self, share: float) -> pa.Table:
+        """The rows left for a test as they stand in the files, or this share of them."""
+        found = []
+        for file in self.files:
+            for first, batch in file.batches(self.reading.columns, (), self.sizes.batch):
+                kept = self.reading.test_rows(file.place, first, batch.num_rows, share)
+                found.append(pa.Table.from_batches([batch.filter(pa.array(kept))]))
+        return pa.concat_tables(found, promote_options="permissive")
+
     def leave_out(self, paths: Sequence[str]) -> None:
         """Leave out some files from here on."""
         self.files = [file for file in self.files if file.path not in set(paths)]
@@ -115,13 +124,12 @@ class Shard:
     def _rows(self, coder: Coder) -> Iterator[Rows]:
         """All rows in order, in two pieces of memory that take turns."""
         memory = [Rows.empty(self.sizes.batch, coder.coding) for _ in range(2)]
-        turn = 0
+        turn, in_order = 0, np.arange(self.sizes.batch)
         for file in self.files:
             for batch, target in self._coded_batches(coder, file, -1):
-                out = memory[turn].part(0, len(target))
-                coder.fill(file.path, batch, target, out)
+                coder.fill(file.path, batch, target, memory[turn], in_order[: len(target)])
+                yield memory[turn].part(0, len(target))
                 turn = 1 - turn
-                yield out
 
     def _coded_batches(self, coder: Coder, file: SourceFile, unit: int) -> Iterator[tuple[pa.RecordBatch, Ints]]:
         """The batches of a file, or a unit of it, with their labels."""
@@ -172,28 +180,29 @@ class Shard:
         return found
 
     def _blocks(self, seed: int, epoch: int) -> Iterator[tuple[Rows, Ints]]:
-        """The rows of an epoch in shuffled blocks, each with an order of its rows.
+        """The rows of an epoch in shuffled blocks, each with the order to take them in.
 
-        Row groups are drawn in a random order and read in a few places at a time; a block is shuffled as a whole.
+        Row groups are drawn in a random order and read in a few places at a time; a block is shuffled as a whole while
+        it is filled: its rows are then read one after the other.
         """
         coder, size = self._coder, self.sizes.block
         assert coder is not None, "rules come first"
         rng = np.random.default_rng([seed, epoch])
         units = [(file, unit) for file in self.files for unit in file.units()]
-        memory = [Rows.empty(size, coder.coding) for _ in range(2)]
-        turn, filled = 0, 0
+        memory, in_order = [Rows.empty(size, coder.coding) for _ in range(2)], np.arange(size)
+        turn, filled, places = 0, 0, shuffled(size, rng)
         for file, batch, target in self._mixed(coder, [units[k] for k in rng.permutation(len(units))]):
             done = 0
             while done < len(target):
                 n = min(len(target) - done, size - filled)
-                out = memory[turn].part(filled, filled + n)
-                coder.fill(file.path, batch.slice(done, n), target[done : done + n], out)
+                where = places[filled : filled + n]
+                coder.fill(file.path, batch.slice(done, n), target[done : done + n], memory[turn], where)
                 done, filled = done + n, filled + n
                 if filled == size:
-                    yield memory[turn], shuffled(size, rng)
-                    turn, filled = 1 - turn, 0
+                    yield memory[turn], in_order
+                    turn, filled, places = 1 - turn, 0, shuffled(size, rng)
         if filled:
-            yield memory[turn].part(0, filled), shuffled(filled, rng)
+            yield memory[turn], np.sort(places[:filled])
 
     def _mixed(
         self, coder: Coder, units: Sequence[tuple[SourceFile, int]]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from fermi._typing import Floats
 from fermi.engines import Engine, Shards, engine_of
@@ -38,6 +39,7 @@ from fermi.stream._shard import Shard, Sizes
 
 _NAMES = ("loss", "ermi", "objective", "dual_gap", "grad_norm")
 _SAMPLE_ENTRIES = 8_000_000  # of the rows on which a fit begins
+_MOST_TESTED = 1 << 17  # rows
 _RARELY = 20.0  # times what a checkpoint takes lies at least between two
 _LARGEST_BATCH, _LARGEST_BLOCK, _LEAST_ROWS = 1 << 15, 1 << 18, 1 << 10
 
@@ -130,7 +132,8 @@ class Stream:
         given = asked.checkpoint if asked.checkpoint is not None else estimator.checkpoint
         self.checkpoint = existing_folder("checkpoint", given)
         self.files = source_files(source)
-        self.source = source
+        self.test: Any = None  # the rows left for a test, as they stand in the files
+        self.rows = self.unlabelled = 0  # that train, and that have no label
 
     def fit(self) -> FermiClassifier:
         """Read, train and keep the model. A file that has changed since the first pass makes it begin again."""
@@ -169,6 +172,8 @@ class Stream:
                 shards.each("leave_out", [path for path, _ in learned.skipped])
             run = Run(self, learned, reading, shards, saving)
             fit = run.train(saved, profile)
+            if self.asked.test_size:
+                self.test = _test_rows(shards, run.model.tables.rows, self.asked.test_size)
         finally:
             shards.close()
         self._keep(run, fit)
@@ -217,6 +222,7 @@ class Stream:
     def _keep(self, run: Run, fit: Fit) -> None:
         """Set what the estimator has learned, and say what a user must know."""
         estimator, model, settings = self.estimator, run.model, run.settings
+        self.rows, self.unlabelled = model.tables.rows, run.learned.unlabelled
         estimator.encoder_ = TableEncoder.from_json(listed_json(run.columns))
         estimator.n_features_in_ = model.coding.width
         estimator.skipped_files_ = tuple(path for path, _ in run.learned.skipped)
@@ -427,6 +433,12 @@ def _profiled(shards: Shards) -> tuple[Profile, list[BadFileError]]:
     return profile, bad
 
 
+def _test_rows(shards: Shards, rows: int, test_size: float) -> Any:
+    """The rows left for a test, or so many of them that they surely fit into memory."""
+    expected = rows * test_size / (1.0 - test_size)
+    return pa.concat_tables(shards.each("held_out", min(1.0, _MOST_TESTED / expected)), promote_options="permissive")
+
+
 def _sizes(model: Model, memory: int) -> Sizes:
     """How many rows are read at a time, and shuffled: within an eighth and a quarter of the memory."""
     per_row = 3 * model.coding.bytes_per_row  # as Arrow has them, and twice coded
@@ -443,11 +455,9 @@ def _sampled(profile: Profile, model: Model) -> Rows:
     batches = table.slice(0, _SAMPLE_ENTRIES // width).combine_chunks().to_batches()
     batch, target = coder.rows_of("the sample", batches[0])
     rows = Rows.empty(len(target), model.coding)
-    coder.fill("the sample", batch, target, rows)
+    coder.fill("the sample", batch, target, rows, np.arange(len(target)))
     return rows
 
 
 def _joined(profile: Profile) -> Any:
-    import pyarrow as pa
-
     return pa.concat_tables(profile.sample, promote_options="permissive")

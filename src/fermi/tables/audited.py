@@ -179,9 +179,10 @@ class FileShard:
 def audit_file(source: str | Path, question: Question, engine: str | Engine = "local") -> tuple[Audit, list[str]]:
     """The audit of a file, or of the files of a folder or pattern, and notes on what was left out or assumed."""
     question.check()
-    if not is_folder(str(source)) and engine == "local":
+    where = engine_of(engine)
+    if not is_folder(str(source)) and where.name == "local":
         return _audit_frame(read_table(source), None, question)
-    folder, where = Folder(source), engine_of(engine)
+    folder = Folder(source)
     shards = where.open(FileShard, [(part,) for part in folder.parts(where.workers)])
     try:
         if question.probability or _are_fractions_in(folder, str(question.prediction)):

@@ -1,9 +1,8 @@
-"""One row of a feature matrix inside compiled loops: the same verbs for dense, sparse and compact rows.
+"""One row of a feature matrix inside compiled loops: the same verbs for dense and for sparse rows.
 
-X is a dense array, the tuple (data, indices, indptr) of a CSR matrix, or the pair (numbers, codes) of a table in
-compact form: the first features, dense, and the places of those that are 1. Dense rows are copied to a small window,
+X is a dense array, or the tuple (data, indices, indptr) of a CSR matrix. Dense rows are copied to a small window,
 standardised, before the recursion reaches them: the processor fetches many rows at once, and the recursion then finds
-plain float64 rows in its nearest cache. Sparse and compact rows are scaled but not centred, and stay where they are.
+plain float64 rows in its nearest cache. Sparse rows are scaled but not centred, and stay where they are.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from fermi.compiled.jit import REORDERED
 from fermi.compiled.prefetch import prefetch
 
 WINDOW = 16  # rows
-_COMPACT = 2  # arrays
 
 
 def load_rows(X: Any, order: Any, start: int, stop: int, centre: Any, inverse_scale: Any, window: Any) -> None:
@@ -80,16 +78,6 @@ def _fetch_row(X: Any, i: Any) -> Any:
             prefetch(X, i, X.shape[1] - 1)
 
         return dense
-    if len(X) == _COMPACT:
-        per_line = 64 * 8 // X[0].dtype.bitwidth
-
-        def compact(X: Any, i: Any) -> None:
-            for j in range(0, X[0].shape[1], per_line):
-                prefetch(X[0], i, j)
-            prefetch(X[1], i, 0)
-            prefetch(X[1], i, X[1].shape[1] - 1)
-
-        return compact
 
     def sparse(X: Any, i: Any) -> None:
         pass
@@ -108,18 +96,6 @@ def _row_dot(X: Any, i: Any, inverse_scale: Any, window: Any, u: Any, theta: Any
             return total
 
         return dense
-    if len(X) == _COMPACT:
-
-        def compact(X: Any, i: Any, inverse_scale: Any, window: Any, u: Any, theta: Any, r: Any) -> Any:
-            numbers, codes = X
-            total = 0.0
-            for j in range(numbers.shape[1]):
-                total += theta[r, j] * inverse_scale[j] * numbers[i, j]
-            for entry in range(codes.shape[1]):
-                total += theta[r, codes[i, entry]] * inverse_scale[codes[i, entry]]
-            return total
-
-        return compact
 
     def sparse(X: Any, i: Any, inverse_scale: Any, window: Any, u: Any, theta: Any, r: Any) -> Any:
         data, indices, indptr = X
@@ -167,26 +143,6 @@ def _row_step(
                     theta[r, j] = theta[r, j] / (1.0 + penalty * l2[j]) - step * window[u, j]
 
         return dense
-    if len(X) == _COMPACT:
-
-        def compact(
-            X: Any, i: Any, inverse_scale: Any, window: Any, u: Any, step: Any, penalty: Any, l2: Any, small: Any,
-            theta: Any, r: Any,
-        ) -> None:  # fmt: skip
-            numbers, codes = X
-            if small:
-                for j in range(numbers.shape[1]):
-                    theta[r, j] -= penalty * l2[j] * theta[r, j] + step * inverse_scale[j] * numbers[i, j]
-            else:
-                for j in range(numbers.shape[1]):
-                    shrunk = theta[r, j] / (1.0 + penalty * l2[j])
-                    theta[r, j] = shrunk - step * inverse_scale[j] * numbers[i, j]
-            for entry in range(codes.shape[1]):
-                j = codes[i, entry]
-                shrunk = theta[r, j] * (1.0 - penalty * l2[j]) if small else theta[r, j] / (1.0 + penalty * l2[j])
-                theta[r, j] = shrunk - step * inverse_scale[j]
-
-        return compact
 
     def sparse(
         X: Any, i: Any, inverse_scale: Any, window: Any, u: Any, step: Any, penalty: Any, l2: Any, small: Any,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 import time
 import warnings
@@ -121,7 +122,7 @@ def _messages() -> list[dict[str, Any]]:
         ]
         for size in MEGABYTES:
             n = int(size * 1e6 / 8)
-            seconds = _best(lambda n=n: shards.sum("numbers", n))
+            seconds = _best(functools.partial(shards.sum, "numbers", n))
             found.append(_case(f"the same with {size:g} MB from each", seconds * 1e3, "ms"))
         return found
     finally:

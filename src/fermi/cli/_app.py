@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fermi import __version__
+from fermi.cli._commands import bench, data_fetch, data_list, reproduce
 from fermi.cli._flags import (
     Address,
     Advantaged,
@@ -265,50 +266,7 @@ def adjust_command(
     run(file, task, probability or (), asked, output=output, as_json=json)
 
 
-@app.command()
-def bench(
-    name: Annotated[str, typer.Argument(help="Which benchmark: a file benchmarks/bench_NAME.py of the checkout.")],
-    dataset: Annotated[str | None, typer.Option(help="The data set, where the benchmark takes one.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and settings, where it can.")] = False,
-    json: Json = False,
-) -> None:
-    """Measure fermi against a named peer in the same run, and print how they compare."""
-    from fermi.cli.bench import run
-
-    run(name, as_json=json, dataset=dataset, quick=quick)
-
-
-@app.command()
-def reproduce(
-    name: Annotated[str, typer.Argument(help="A figure or table of the paper, such as fig1, or all.")],
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer rows, seeds and settings: a look, no evidence.")
-    ] = False,
-    output: Annotated[
-        str, typer.Option(help="The folder for what is found; finished runs there are not made again.")
-    ] = ("results"),
-    workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
-    engine: EngineName = "local",
-    address: Address = None,
-    json: Json = False,
-) -> None:
-    """Run a figure or table of the paper, and write its runs, a page with verdicts and a picture."""
-    from fermi.cli.reproduce import run
-
-    run(name, quick=quick, output=output, as_json=json, workers=workers, engine=engine, address=address)
-
-
-@data_app.command("list")
-def data_list(json: Json = False) -> None:
-    """Print the data sets and whether their files are here."""
-    from fermi.cli.data import list_all
-
-    list_all(as_json=json)
-
-
-@data_app.command("fetch")
-def data_fetch(name: Annotated[str, typer.Argument(help="The data set.")], json: Json = False) -> None:
-    """Download and verify the files of a data set, unless they are here already, and print where they are."""
-    from fermi.cli.data import fetch
-
-    fetch(name, as_json=json)
+app.command()(bench)
+app.command()(reproduce)
+data_app.command("list")(data_list)
+data_app.command("fetch")(data_fetch)

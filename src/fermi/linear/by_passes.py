@@ -84,7 +84,7 @@ def descend(
     `save` is called between iterations. Returned is the last point, and whether it is a minimum within `tol`, or as far
     as rounding can tell.
     """
-    metric = Identity() if factor is None else Metric(factor)
+    metric = Identity() if factor is None else Metric(np.asfortranarray(factor))  # in other orders digits differ
     most, began = passes or _PASSES, time.perf_counter()
 
     def told(at: Descent) -> Descent:

@@ -101,3 +101,14 @@ def test_without_routing_one_sentence_says_what_to_do() -> None:
         scorers.accuracy_within(2)
     with pytest.raises(fermi.FermiError, match=r"`(fairness|notion)` is"):
         scorers.accuracy_within(0.1, "parity")
+
+
+def test_a_scorer_refuses_at_once_what_it_could_not_measure() -> None:
+    with pytest.raises(fermi.FermiError, match="`measure` is 'x'; expected one of 'ermi'"):
+        scorers.Scorer(measure="x")
+    with pytest.raises(fermi.FermiError, match="`measure` is 'parity_ratio'"):
+        scorers.Scorer("parity_ratio")
+    with pytest.raises(fermi.FermiError, match="notion"):
+        scorers.Scorer(notion="parity")
+    with pytest.raises(fermi.FermiError, match="`max_violation` is -1"):
+        scorers.Scorer(max_violation=-1)

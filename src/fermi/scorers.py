@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from fermi.errors import bad_argument, listed
-from fermi.inputs.arguments import number
+from fermi.inputs.arguments import flag, number
 from fermi.measures import MEASURES
 from fermi.measures.contingency import Contingency
 from fermi.notions import Notion, as_notion
@@ -47,7 +47,8 @@ class Scorer:
     Attributes
     ----------
     measure : str
-        One of the names of `fermi.measures`.
+        One of the names of `fermi.measures`: any but `parity_ratio`, which is larger for what is fairer, and
+        `lq_violation`, which needs its q.
     notion : str or Notion
         What must be independent of the group.
     soft : bool
@@ -61,6 +62,16 @@ class Scorer:
     notion: str | Notion = "demographic_parity"
     soft: bool = False
     max_violation: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no measure, notion or bound is, here and not in the first fold of a search."""
+        known = [name for name in MEASURES if name not in _NOT_HERE]
+        if self.measure not in known:
+            raise bad_argument("measure", f"is {self.measure!r}", f"one of {listed(known)}")
+        as_notion(self.notion)
+        flag("soft", self.soft)
+        if self.max_violation is not None:
+            number("max_violation", self.max_violation, "a number of at least 0, or None", low=0.0)
 
     def __call__(
         self, estimator: Any, X: Any, y_true: Any, *, sensitive_features: Any = None, sample_weight: Any = None
@@ -135,9 +146,6 @@ def violation(
     Scorer
         For `scoring` of scikit-learn's searches and cross-validation.
     """
-    known = [name for name in MEASURES if name not in _NOT_HERE]
-    if measure not in known:
-        raise bad_argument("measure", f"is {measure!r}", f"one of {listed(known)}")
     return Scorer(measure, as_notion(notion), soft)
 
 

@@ -137,3 +137,20 @@ def test_when_no_split_is_left() -> None:
     assert len(model.history_) == model.n_iter_ + 1
     with pytest.raises(fermi.FermiError, match="`X` has no column that LightGBM could split"):
         model.fit(np.zeros((800, 2)), y, sensitive_features=s)
+
+
+@pytest.mark.parametrize(
+    ("booster", "params", "said"),
+    [
+        ("lightgbm", {"max_depth": "deep"}, 'says: Parameter max_depth should be of type int, got "deep"; expected'),
+        ("lightgbm", {"num_leaves": -3}, r"says: Check failed: \(num_leaves\) > \(1\); expected values that it takes"),
+        ("xgboost", {"tree_method": "zzz"}, "says: Invalid Input: 'zzz', valid values are: .*; expected"),
+        ("xgboost", {"max_bin": 1e300}, "says: Invalid type for: `max_bin`, .* got: `Number`; expected"),
+    ],
+)
+def test_a_value_that_a_library_refuses_is_one_sentence(booster: str, params: dict[str, Any], said: str) -> None:
+    X, y, s = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2, np.arange(60) % 3
+    model = FermiBoostingClassifier(booster, n_estimators=2, booster_params=params)
+    with pytest.raises(fermi.FermiError, match=said) as caught:
+        model.fit(X, y, sensitive_features=s)
+    assert "\n" not in str(caught.value)

@@ -245,7 +245,7 @@ def test_a_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (["train", "FILE", *TASK, "--output", "."], "holds other things; expected a new or an empty folder"),
         (["tradeoff", "FILE", *TASK, "--jobs", "0"], "--jobs is 0"),
         (["predict", "nowhere", "FILE"], "There is no model in 'nowhere'"),
-        (["audit", "FILE", "--target", "hired", "--sensitive", "group"], "Give either `prediction`"),
+        (["audit", "FILE", "--target", "hired", "--sensitive", "group"], "Give either --prediction"),
         (["audit", "FILE", "--target", "hired", "--prediction", "x", "--sensitive", "group"], "--prediction is 'x'"),
         (["audit", "FILE", *TASK, "--probability", "x"], "--probability is 'x'"),
         (
@@ -254,7 +254,7 @@ def test_a_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ),
         (["audit", "FILE", *TASK, "--prediction", "hired", "--output", "x.pdf"], "ends in one of .html"),
         (["audit", "FILE", *TASK, "--probability", "score"], "`y_pred` has the row"),
-        (["audit", "FILE", "--sensitive", "group", "--probability", "score"], "Probabilities need `target`"),
+        (["audit", "FILE", "--sensitive", "group", "--probability", "score"], "Probabilities need --target"),
         (["audit", "FILE", *TASK, "--prediction", "hired", "--confidence", "2"], "--confidence is 2.0"),
         (["audit", "FILE", *TASK, "--prediction", "group"], "both the prediction and a sensitive column"),
         (["audit", "FILE", *TASK, "--prediction", "hired", "--advantaged", "yes"], "--advantaged is for"),
@@ -447,3 +447,24 @@ def test_the_audit_writes_what_the_suffix_says(tmp_path: Path, capsys: pytest.Ca
     kept = frame.dropna()
     rate = (kept.loc[kept["group"] == "a", "guess"] == "yes").mean()
     assert document["groups"][0]["rates"]["yes"]["value"] == pytest.approx(rate)
+
+
+def test_what_a_file_says_is_shown_and_never_acts_on_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clear, turned = "\x1b[2J", "\u202e"
+    frame = people(300).rename(columns={"group": f"group{clear}"})
+    frame[f"group{clear}"] = frame[f"group{clear}"].astype(str) + clear + turned
+    file, column = saved(frame, tmp_path / "people.csv"), f"group{clear}"
+    task = ("--target", "hired", "--sensitive", column)
+    printed = [run(capsys, "train", file, *task, "--output", tmp_path / "m")]
+    printed.append(run(capsys, "tradeoff", file, *task, "--output", tmp_path / "t"))
+    assert main(["predict", str(tmp_path / "m"), str(file), "--output", str(tmp_path / "p.csv")]) == 0
+    printed.append(run(capsys, "audit", tmp_path / "p.csv", *task, "--prediction", "prediction"))
+    assert [code for code, _, _ in printed] == [0, 0, 0]
+    printed.append(run(capsys, "train", file, "--target", clear, "--sensitive", column))
+    assert printed[-1][0] == 2
+    for _, out, err in printed:
+        assert "group" in out + err
+        assert "\x1b" not in out + err
+        assert turned not in out + err

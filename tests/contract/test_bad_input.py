@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import fermi
 from fermi import ConditionalParity, Contingency, EqualOpportunity, FermiError
 
 GOOD: dict[str, Any] = {"y_pred": [0, 1, 1], "sensitive_features": ["a", "b", "a"]}
+NO_LABELS: list[Any] = [3, 7.5]  # what are no labels
 F = np.array([[0.5, 0.5], [0.2, 0.8], [1.0, 0.0]])
 
 
@@ -268,6 +270,8 @@ def test_one_clear_sentence(case: str) -> None:
         (lambda c: Contingency([[1.0, -1.0]]), "`table` holds negative or non-finite weights; expected"),
         (lambda c: Contingency([1.0, 1.0]), "`table` has 1 dimensions; expected conditions × groups × classes."),
         (lambda c: Contingency([[1.0, 1.0]], classes=("a",)), "`classes` is 'a'; expected 2 different labels."),
+        (lambda c: Contingency([[1.0, 1.0]], classes=NO_LABELS[0]), "`classes` is 3; expected 2 different labels."),
+        (lambda c: Contingency([[1.0], [1.0]], groups=NO_LABELS[1]), "`groups` is '7.5'; expected 2 different labels."),
         (lambda c: EqualOpportunity([]), "`advantaged` is []; expected at least one label, none missing and none of"),
         (lambda c: EqualOpportunity([[1]]), "`advantaged` is [[1]]; expected labels: numbers, words or dates."),
         (lambda c: ConditionalParity([1, 2], within=3), "`within` holds 3, which does not occur; expected among 1, 2."),
@@ -320,3 +324,14 @@ def test_what_is_not_bad() -> None:
     assert rounded.total == pytest.approx(0.999)
     one_class = Contingency.from_predictions(np.ones((3, 1)), ["a", "b", "a"])
     assert fermi.ermi(one_class) == 0.0
+
+
+@pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[s]"])
+@pytest.mark.parametrize("model", ["fermi.FermiClassifier", "fermi.boosting.FermiBoostingClassifier"])
+def test_arrays_of_dates_are_no_numbers(model: str, kind: str) -> None:
+    room, _, name = model.rpartition(".")
+    if room == "fermi.boosting":
+        pytest.importorskip("lightgbm", reason="the extra `boosting` is not installed")
+    X, y, s = np.arange(40).reshape(20, 2).astype(kind), np.arange(20) % 2, np.arange(20) % 3
+    with pytest.raises(FermiError, match=re.escape(f"`X` is an array of {kind}; expected numbers")):
+        getattr(import_module(room), name)().fit(X, y, sensitive_features=s)

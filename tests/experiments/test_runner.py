@@ -21,6 +21,7 @@ from fermi.cli import main
 from fermi.experiments import Figure, runner
 from fermi.experiments.judging.claims import Claim, untestable, verdicts
 from fermi.experiments.judging.index import index
+from fermi.experiments.recorded import RECORDS, keep, kept
 from fermi.experiments.runs import tabular
 
 CALLS: list[Any] = []
@@ -89,6 +90,61 @@ def test_finished_cells_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Mo
     experiments.reproduce("squares", output=tmp_path)
     assert len(CALLS) == 5
     assert not list(folder.glob("*.part*"))
+
+
+def without_date(page: Path) -> list[str]:
+    """The lines of a page without the one that says when and how it was made."""
+    return [line for line in page.read_text().splitlines() if not line.startswith("A full run.")]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_page_is_made_again_from_its_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure_is(monkeypatch, squares())
+    (folder,) = experiments.reproduce("squares", output=tmp_path)
+    before = without_date(folder / "summary.md")
+    for name in ("summary.md", "figure.png", "cells.csv"):
+        (folder / name).unlink()
+    (tmp_path / "cells.jsonl").unlink()
+    CALLS.clear()
+    command = ["reproduce", "squares", "--output", str(tmp_path), "--from-records"]
+    assert main(command) == 0
+    assert CALLS == []
+    assert without_date(folder / "summary.md") == before
+    assert (folder / "figure.png").exists()
+    record = kept(folder)[squares().key({"x": 3})][0]
+    assert {"x": 3, "square": 9}.items() <= record.items()
+    assert {"commit", "machine", "numpy version", "cell_seconds"} < set(record)
+
+
+@pytest.mark.usefixtures("here")
+def test_records_that_lack_runs_or_are_damaged_are_no_evidence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure_is(monkeypatch, squares())
+    with pytest.raises(fermi.FermiError, match=r"No such file or directory\): no records to judge from"):
+        experiments.reproduce("squares", output=tmp_path, from_records=True)
+    (folder,) = experiments.reproduce("squares", output=tmp_path)
+    keep(folder, dict(list(kept(folder).items())[:3]))
+    experiments.reproduce("squares", output=tmp_path, from_records=True)
+    page = (folder / "summary.md").read_text()
+    assert "**2 of 5 training runs are not in the records and are missing below.**" in page
+    assert "sum 5" in page
+    figure_is(monkeypatch, squares(version=2))
+    with pytest.raises(fermi.FermiError, match="has no training run of squares as it is defined now"):
+        experiments.reproduce("squares", output=tmp_path, from_records=True)
+    file = folder / RECORDS
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(fermi.FermiError, match="is damaged or no file of records"):
+        experiments.reproduce("squares", output=tmp_path, from_records=True)
+
+
+PAGES = Path(__file__).parents[2] / "docs" / "results"
+
+
+def test_committed_pages_say_what_their_records_say() -> None:
+    for folder in (path.parent for path in sorted(PAGES.glob("*/" + RECORDS))):
+        figure, runs = experiments.find(folder.name), kept(folder)
+        assert set(runs) == {figure.key(cell) for cell in figure.cells(False)}
+        page = (folder / "summary.md").read_text()
+        assert page.endswith("\n\n" + figure.summarise(runner.table_of(runs)) + "\n")
 
 
 @pytest.mark.usefixtures("here")

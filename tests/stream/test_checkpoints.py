@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.stream_kills import killed_again
 
 import fermi
-from benchmarks.stream_kills import killed_again
 from fermi.fitting.checkpoint import DamagedError, LastTwo
 from fermi.stream import fit as streaming
 from fermi.stream import fit_stream

@@ -12,8 +12,8 @@ import pytest
 
 import fermi
 from fermi.engines import LocalEngine
-from fermi.stream import fit_stream
 from fermi.stream import fit as streaming
+from fermi.stream import fit_stream
 from fermi.stream._coding import Coder
 from fermi.stream._evaluation import Evaluation
 from fermi.stream._shard import Shard, Sizes

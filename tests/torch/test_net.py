@@ -327,3 +327,11 @@ def test_conditions_count_by_their_weights(weights: Any) -> None:
     assert regularizer(*rows).item() == pytest.approx(5.0 * fair.evaluate(logits).ermi, rel=1e-5)
     one, other = (fitted(fairness=chosen, lam=5.0, max_epochs=1) for chosen in (notion, "equalized_odds"))
     assert not np.array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_a_rate_that_single_precision_does_not_hold_is_refused() -> None:
+    rows = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
+    cases: list[dict[str, Any]] = [{"lr": 1e300}, {"lr_w": 1e39}]
+    for options in cases:
+        with pytest.raises(fermi.FermiError, match=r"`lr(_w)?` is 1e\+(300|39); expected a positive number"):
+            FermiNet(models.logistic, **options).fit(*rows, sensitive_features=[0, 1, 1, 0])

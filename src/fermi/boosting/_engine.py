@@ -7,5 +7,5 @@ from typing import Any
 
 
 def engine(booster: str) -> Any:
-    """The module for one library, with `make_data`, `train`, `raw_scores` and `canonical` names of its parameters."""
+    """The module for one library: `make_data`, `train`, `raw_scores`, `canonical` names of parameters, its `Error`."""
     return import_module(f"fermi.boosting._{booster}")

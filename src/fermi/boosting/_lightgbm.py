@@ -15,6 +15,7 @@ from fermi.errors import bad_argument
 from fermi.fitting.problem import Problem
 
 lightgbm = require("lightgbm", extra="boosting")
+Error = lightgbm.basic.LightGBMError
 
 # Filtered, a few rows would have no feature left, which LightGBM refuses where the objective is the user's.
 _QUIET = {"verbosity": -1, "feature_pre_filter": False}
@@ -63,7 +64,7 @@ def train(data: Any, judges: Any, run: Run, params: dict[str, Any]) -> tuple[Any
             callbacks=[lightgbm.early_stopping(run.patience, verbose=False)] if run.patience else None,
             keep_training_booster=True,
         )
-    except lightgbm.basic.LightGBMError as error:
+    except Error as error:
         if "num_features" not in str(error):
             raise
         raise bad_argument("X", "has no column that LightGBM could split", "one with two values at least") from None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,13 +68,28 @@ class BoostingTrainer:
         params = {**own.params, "learning_rate": own.learning_rate, "seed": int(rng.integers(2**31 - 1))}
         rows, judges = self._split(held_out or self.judges, rng)
         fair = self._objective(rows, lam)
-        if self._data is None:  # binned once: the search for λ trains on the same rows many times
-            self._data = self.engine.make_data(rows, fair, own.params)
         judge = None if judges is None else self._objective(judges, lam)
-        judged = None if judges is None else self.engine.make_data(judges, fair, own.params, self._data)
         run = Run(fair, judge, own.n_estimators, own.early_stopping_rounds, report)
-        booster, rounds = self.engine.train(self._data, judged, run, params)
+        with self._naming_refused_params():
+            if self._data is None:  # binned once: the search for λ trains on the same rows many times
+                self._data = self.engine.make_data(rows, fair, own.params)
+            judged = None if judges is None else self.engine.make_data(judges, fair, own.params, self._data)
+            booster, rounds = self.engine.train(self._data, judged, run, params)
         return BoostingFit(own.booster, booster, run.history, rounds)
+
+    @contextmanager
+    def _naming_refused_params(self) -> Iterator[None]:
+        """Say in one sentence what the library says of the user's parameters, without where in its source it stands."""
+        try:
+            yield
+        except self.engine.Error as error:
+            given = self.settings.params
+            if not given:
+                raise
+            first = str(error).strip().splitlines()[0]
+            said = re.sub(r"^\[[\d:]+\] \S+: |\s+at \S+, line \d+.*$", "", first)
+            found = f"is {given!r}, at which {self.settings.booster} says: {said.rstrip(' .')}"
+            raise bad_argument("booster_params", found, "values that it takes") from None
 
     def _objective(self, rows: Problem, lam: float) -> BoostingObjective:
         return BoostingObjective(rows, np.arange(rows.n_classes), lam, self.settings.learning_rate)

@@ -17,6 +17,7 @@ from fermi.errors import bad_argument
 from fermi.fitting.problem import Problem
 
 xgboost = require("xgboost", extra="boosting")
+Error = xgboost.core.XGBoostError
 
 
 def canonical(name: str) -> str | None:
@@ -72,7 +73,7 @@ def _refusing_giants() -> Iterator[None]:
     try:
         with np.errstate(over="ignore"):
             yield
-    except xgboost.core.XGBoostError as error:
+    except Error as error:
         if "Input data contains" not in str(error):
             raise
         raise bad_argument("X", "holds numbers that single precision cannot", "at most 3e38 in magnitude") from None

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 
 from fermi.errors import bad_argument
 from fermi.inputs.columns import as_frame, to_pandas
-from fermi.inputs.features import refuse_infinite
+from fermi.inputs.features import refuse_dates, refuse_infinite
 from fermi.inputs.groups import word_of
 
 _NUMBERS = "numbers, words or categories (dates as a number of days, say)"
@@ -37,6 +37,7 @@ def read_table(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tuple[A
     frame = as_frame(X, "X")
     if isinstance(frame, nw.DataFrame):
         return _read_frame(estimator, X, to_pandas(frame), y, reset=reset)
+    refuse_dates(X)
     fitting = y is not None or reset
     options = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": False}
     found = validate_data(estimator, X, *([y] if fitting else []), **options, reset=reset)

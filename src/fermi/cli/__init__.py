@@ -56,5 +56,7 @@ def _broken_into(error: BaseException) -> bool:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"fermi: {' '.join(message.split())}", file=sys.stderr)
+    from fermi.cli._console import printable
+
+    print(f"fermi: {printable(' '.join(message.split()))}", file=sys.stderr)
     return code

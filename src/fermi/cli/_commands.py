@@ -30,6 +30,9 @@ def reproduce(
         str, typer.Option(help="The folder for what is found; finished runs there are not made again.")
     ] = ("results"),
     workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
+    from_records: Annotated[
+        bool, typer.Option("--from-records", help="Judge and draw again from the records there; nothing is trained.")
+    ] = False,
     engine: EngineName = "local",
     address: Address = None,
     json: Json = False,
@@ -37,7 +40,8 @@ def reproduce(
     """Run a figure or table of the paper, and write its runs, a page with verdicts and a picture."""
     from fermi.cli.reproduce import run
 
-    run(name, quick=quick, output=output, as_json=json, workers=workers, engine=engine, address=address)
+    where = {"workers": workers, "engine": engine, "address": address}
+    run(name, quick=quick, output=output, from_records=from_records, as_json=json, **where)
 
 
 def data_list(json: Json = False) -> None:

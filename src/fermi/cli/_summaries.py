@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
+from fermi.cli._console import Console, printable
 from fermi.inputs.table_encoder import TableEncoder
 from fermi.records import AuditRecord, ChargeRecord, Estimate, GroupRecord, PointRecord, ReportRecord
 from fermi.tables.task import describe
@@ -43,7 +43,7 @@ def plain(text: str) -> Any:
     """Text of the user's for rich, in which brackets are no markup."""
     from rich.text import Text
 
-    return Text(text)
+    return Text(printable(text))
 
 
 def written(estimate: Estimate | None) -> str:

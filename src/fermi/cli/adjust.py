@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from rich.console import Console
 
+from fermi.cli._console import Console
 from fermi.cli._summaries import audit_summary, group_summary, plain, simple_table
 from fermi.cli.train import check_options, stem
 from fermi.decisions.figures import Figures

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fermi._files import whole_file
 from fermi.auditing import Audit
+from fermi.cli._console import printable
 from fermi.cli._summaries import audit_summary, group_summary
 from fermi.engines import Engine
 from fermi.errors import FermiError
@@ -31,9 +32,9 @@ def run(file: str, question: Question, *, output: str | None, as_json: bool, eng
         return
     print(found)
     for note in notes:
-        print(f"Note: {note}")
+        print(f"Note: {printable(note)}")
     if output is not None:
-        print(f"Written: {output}")
+        print(f"Written: {printable(output)}")
 
 
 def _write(found: Audit, text: str, path: Path, suffix: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from fermi import datasets
+from fermi.cli._console import Console
 from fermi.datasets.common.downloads import home
 
 

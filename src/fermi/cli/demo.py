@@ -7,10 +7,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from fermi import report
 from fermi._files import whole_folder
+from fermi.cli._console import Console
 from fermi.cli._summaries import point_summary, show_points, without_splits
 from fermi.cli.train import REPORT
 from fermi.datasets import synthetic

@@ -9,9 +9,9 @@ from typing import Any
 from fermi import experiments
 
 
-def run(name: str, *, quick: bool, output: str, as_json: bool, **where: Any) -> None:
+def run(name: str, *, quick: bool, output: str, from_records: bool, as_json: bool, **where: Any) -> None:
     """Run a figure and print the folders written; `where` says on which engine, with how many workers."""
-    folders = experiments.reproduce(name, quick=quick, output=Path(output), **where)
+    folders = experiments.reproduce(name, quick=quick, output=Path(output), from_records=from_records, **where)
     if as_json:
         print(json.dumps([str(folder) for folder in folders]))
         return

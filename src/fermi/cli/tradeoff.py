@@ -6,10 +6,9 @@ import json
 from contextlib import nullcontext
 from pathlib import Path
 
-from rich.console import Console
-
 from fermi import report
 from fermi._files import whole_folder
+from fermi.cli._console import Console
 from fermi.cli._summaries import point_summary, show_points, without_splits
 from fermi.cli.train import REPORT, check_options, prepared, stem
 from fermi.engines import check_address, task_pool

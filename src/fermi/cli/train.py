@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
-from rich.console import Console
 
 from fermi import report
 from fermi._files import whole_folder
+from fermi.cli._console import Console
 from fermi.cli._summaries import charge_summary, point_summary, show_columns, show_groups, show_points
 from fermi.errors import FermiError
 from fermi.fitting.options import DECISIONS

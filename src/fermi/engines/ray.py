@@ -127,8 +127,8 @@ def connect(ray: Any, address: str | None) -> None:
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         where = f" at {address!r}" if address else ""
         raise FermiError(
-            f"There is no connection to a Ray cluster{where}: {_first_line(error).rstrip('.')}. If the cluster asks for a "
-            "token, RAY_AUTH_MODE=token and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH must be set."
+            f"There is no connection to a Ray cluster{where}: {_first_line(error).rstrip('.')}. If the cluster asks for "
+            "a token, RAY_AUTH_MODE=token and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH must be set."
         ) from error
 
 

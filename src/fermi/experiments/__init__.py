@@ -45,6 +45,7 @@ def reproduce(
     workers: int | None = None,
     engine: str = "local",
     address: str | None = None,
+    from_records: bool = False,
 ) -> list[Path]:
     """Run one figure, or all of them, and return the folders written.
 
@@ -55,8 +56,8 @@ def reproduce(
     quick : bool
         Fewer rows, seeds and settings: a look at the shape, no evidence.
     output : path
-        Where a folder of each figure goes: `cells.csv`, `summary.md`, `figure.png`; and `index.md`, the claims of all
-        of them. Quick runs go below `quick`.
+        Where a folder of each figure goes: `records.jsonl.xz` and `cells.csv` with its training runs, `summary.md`,
+        `figure.png`; and `index.md`, the claims of all of them. Quick runs go below `quick`.
         Finished cells found there are not run again, and figures share them.
     workers : int, optional
         Processes, by default one per core.
@@ -64,6 +65,13 @@ def reproduce(
         Where training runs are made: on this machine, or as tasks of a Ray cluster.
     address : str, optional
         The Ray cluster, as in `fermi.engines.RayEngine`.
+    from_records : bool
+        Judge and draw again from the records in `output`, without training.
+
+    Returns
+    -------
+    list of Path
+        The folders, one per figure.
     """
     check_address(one_of("engine", engine, ("local", "ray")), address)
     if workers is not None:
@@ -79,7 +87,10 @@ def reproduce(
     failed = []
     for each in chosen:
         try:
-            run(each, find(each), quick=quick, output=root, workers=workers, engine=engine, address=address)
+            run(
+                each, find(each), quick=quick, output=root, workers=workers, from_records=from_records, engine=engine,
+                address=address,
+            )  # fmt: skip
         except Exception as error:  # the other figures go on
             failed.append(f"{each}: {error}" if isinstance(error, FermiError) else f"{each}: {error!r}")
     write(root / "index.md", index(root, names()).encode())

@@ -12,14 +12,18 @@ import time
 import warnings
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fermi._files import whole_file
 from fermi._optional import require
 from fermi.engines import as_finished, task_pool
 from fermi.errors import FermiError
 from fermi.experiments.figure import Cell, CellRecord, Figure
+from fermi.experiments.recorded import RECORDS, keep, kept
 from fermi.fitting.progress import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _JOURNAL = "cells.jsonl"
 
@@ -31,35 +35,61 @@ def reproduce(
     quick: bool,
     output: Path,
     workers: int | None = None,
+    from_records: bool = False,
     engine: str = "local",
     address: str | None = None,
 ) -> None:
-    """Run the cells of a figure that are not there yet, and write `cells.csv`, `summary.md` and `figure.png`."""
-    import pandas as pd
+    """Run the cells of a figure that are not there yet, and write its records, page and picture.
 
+    With `from_records` nothing is trained: the page and the picture are made from the records beside the page.
+    """
     if figure.draw is not None:
         require("matplotlib", extra="report")  # now, not after hours of training
     folder = output / name
-    folder.mkdir(parents=True, exist_ok=True)
     cells = {figure.key(cell): cell for cell in figure.cells(quick)}
+    if from_records:
+        found = kept(folder)
+        runs = {key: found[key] for key in cells if key in found}
+        if not runs:
+            raise FermiError(f"{folder / RECORDS} has no training run of {name} as it is defined now")
+        missing = len(cells) - len(runs)
+        lacking = [f"**{missing:,} of {len(cells):,} training runs are not in the records and are missing below.**"]
+        _publish(name, figure, folder, runs, _provenance(name, quick, runs), lacking if missing else [])
+        return
+    folder.mkdir(parents=True, exist_ok=True)
     journal = Journal(output / _JOURNAL)
-    missing = {key: cell for key, cell in cells.items() if key not in journal.done}
+    waiting = {key: cell for key, cell in cells.items() if key not in journal.done}
     began = time.perf_counter()
     with task_pool(engine, workers=workers or (os.cpu_count() if engine == "local" else None), address=address):
-        failed = _run_all(name, missing, journal)
-    seconds = time.perf_counter() - began
-    records = pd.DataFrame([record for key in cells for record in journal.done.get(key, ())])
+        failed = _run_all(name, waiting, journal)
+    now = f", {len(waiting)} of them now, in {time.perf_counter() - began:.0f} s"
+    runs = {key: journal.done[key] for key in cells if key in journal.done}
+    keep(folder, runs)
+    lacking = [f"**{len(failed)} training runs failed and are missing below:**", *failed] if failed else []
+    _publish(name, figure, folder, runs, _provenance(name, quick, runs, now), lacking)
+    if failed:
+        raise FermiError(f"{len(failed)} of {len(cells)} training runs failed, the first: {failed[0]}")
+
+
+def _publish(
+    name: str, figure: Figure, folder: Path, runs: dict[str, list[CellRecord]], provenance: str, lacking: list[str]
+) -> None:
+    """Write `cells.csv`, `summary.md` and `figure.png` from the records of training runs."""
+    records = table_of(runs)
     write(folder / "cells.csv", records.to_csv(index=False).encode())
-    ours = [journal.done[key] for key in cells if key in journal.done]
-    page = [f"# {figure.title}", _provenance(name, quick, ours, len(missing), seconds)]
-    page += [f"**{len(failed)} training runs failed and are missing below:**", *failed] if failed else []
+    page = [f"# {figure.title}", provenance, *lacking]
     page += ["![The figure](figure.png)"] if figure.draw is not None and len(records) else []
     page += [figure.summarise(records)] if len(records) else []
     write(folder / "summary.md", ("\n\n".join(page) + "\n").encode())
     if figure.draw is not None and len(records):
         _draw(figure, records, folder / "figure.png")
-    if failed:
-        raise FermiError(f"{len(failed)} of {len(cells)} training runs failed, the first: {failed[0]}")
+
+
+def table_of(runs: dict[str, list[CellRecord]]) -> pd.DataFrame:
+    """The records of all training runs as one table, as `Figure.summarise` and `Figure.draw` take it."""
+    import pandas as pd
+
+    return pd.DataFrame([record for records in runs.values() for record in records])
 
 
 class Journal:
@@ -155,18 +185,22 @@ def write(path: Path, content: bytes) -> None:
         partial.write_bytes(content)
 
 
-def _provenance(name: str, quick: bool, cells: list[list[CellRecord]], ran: int, seconds: float) -> str:
-    """Say how a page came about: what is needed to make it again."""
+def _provenance(name: str, quick: bool, runs: dict[str, list[CellRecord]], now: str = "") -> str:
+    """Say how a page came about: what is needed to make it again. `now` tells which runs were made for it."""
     kind = (
         "A quick run: fewer rows, seeds and settings, a look at the shape and no evidence." if quick else "A full run."
     )
-    first = [records[0] for records in cells]
-    commits = ", ".join(sorted({record["commit"] for record in first})) or "unknown"
+    first = [records[0] for records in runs.values()]
+    commits, machines = (
+        ", ".join(sorted({record.get(key, "unknown") for record in first})) or "unknown"
+        for key in ("commit", "machine")
+    )
     spent = sum(record["cell_seconds"] for record in first)
     command = f"fermi reproduce {name}{' --quick' if quick else ''}"
     return (
         f"{kind} `{command}`, {time.strftime('%Y-%m-%d')}; trained at commit {commits}, judged at {_commit()}. "
-        f"{len(cells)} training runs of {spent:.0f} s in all, {ran} of them now, in {seconds:.0f} s; {_machine()}."
+        f"{len(runs)} training runs of {spent:.0f} s in all{now}; {machines}. "
+        f"[Their records]({RECORDS}): `fermi reproduce {name} --from-records` judges and draws again without training."
     )
 
 

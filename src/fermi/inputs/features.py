@@ -66,6 +66,7 @@ def read_matrix(X: Any) -> Any:
 def _refuse_words(X: Any) -> None:
     if hasattr(X, "iloc") and {getattr(dtype, "kind", "O") for dtype in set(X.dtypes)} <= set("biuf"):
         return  # a pandas table of numbers: asking each column takes milliseconds
+    refuse_dates(X)
     frame = as_frame(X, "X")
     if isinstance(frame, nw.DataFrame):
         words = [name for name, dtype in frame.schema.items() if dtype in _WORDS]
@@ -75,6 +76,13 @@ def _refuse_words(X: Any) -> None:
                 f"has the columns {listed(words, limit=4)}, which are not numbers",
                 "numbers (scikit-learn's OneHotEncoder turns categories into them)",
             )
+
+
+def refuse_dates(X: Any) -> None:
+    """Refuse an array of dates or durations, which would count as nanoseconds or whatever its unit is."""
+    dtype = getattr(X, "dtype", None)
+    if getattr(dtype, "kind", "") in ("m", "M"):
+        raise bad_argument("X", f"is an array of {dtype}", "numbers (days since a date that means something, say)")
 
 
 def refuse_infinite(matrix: Any, names: Any, *, missing: bool = False) -> None:

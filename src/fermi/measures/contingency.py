@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +75,8 @@ class Contingency:
             raise bad_argument("n_unknown", f"is {n_unknown!r}", "a weight of at least zero")
         fields: dict[str, Any] = {"table": cells, "n_unknown": float(n_unknown), "notion": notion, "soft": bool(soft)}
         for name, given, size in zip(_AXES, (conditions, groups, classes), cells.shape, strict=True):
-            labels = read_labels(given, name) if len(given) else tuple(range(size))
+            left_out = isinstance(given, Sized) and not len(given)
+            labels = tuple(range(size)) if left_out else read_labels(given, name)
             labels = tuple(map(str, labels)) if name == "groups" else labels
             if len(set(labels)) != size:
                 raise bad_argument(name, f"is {listed(labels)}", f"{size} different labels")

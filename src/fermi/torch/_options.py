@@ -19,6 +19,7 @@ _OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adamw": torch.optim.AdamW,
     "sgd": torch.optim.SGD,
 }
+_LARGEST = torch.finfo(torch.float32).max
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,13 @@ class NetSettings(Common):
     @classmethod
     def read(cls, net: Any) -> NetSettings:
         """Check every option that does not depend on the data."""
-        positive = "a positive number"
+        positive = "a positive number that single precision holds"
         lr_w = None if isinstance(net.lr_w, str) and net.lr_w == "auto" else net.lr_w
         radius = net.radius
         if radius is not None:
             radius = number("radius", radius, "a positive number or None", low=0.0, open_low=True)
         if lr_w is not None:
-            lr_w = number("lr_w", lr_w, "a positive number or 'auto'", low=0.0, open_low=True)
+            lr_w = number("lr_w", lr_w, "a positive number or 'auto'", low=0.0, high=_LARGEST, open_low=True)
         if not isinstance(net.module, nn.Module) and not callable(net.module):
             raise bad_argument("module", f"is {net.module!r}", "a torch module, or a function that makes one")
         if net.checkpoint is not None and net.max_violation is not None:
@@ -56,7 +57,7 @@ class NetSettings(Common):
             **Common.of(net),
             module=net.module,
             optimizer=_optimizer(net.optimizer),
-            lr=number("lr", net.lr, positive, low=0.0, open_low=True),
+            lr=number("lr", net.lr, positive, low=0.0, high=_LARGEST, open_low=True),
             lr_w=lr_w,
             schedule=chosen("schedule", net.schedule, ("linear", "constant")),
             batch_size=whole("batch_size", net.batch_size, AT_LEAST_ONE, low=1),

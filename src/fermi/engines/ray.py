@@ -126,9 +126,10 @@ def connect(ray: Any, address: str | None) -> None:
         ray.init(address=address, log_to_driver=False)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         where = f" at {address!r}" if address else ""
+        reason = _first_line(error).rstrip(".")
         raise FermiError(
-            f"There is no connection to a Ray cluster{where}: {_first_line(error).rstrip('.')}. If the cluster asks for "
-            "a token, RAY_AUTH_MODE=token and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH must be set."
+            f"There is no connection to a Ray cluster{where}: {reason}. If the cluster asks for a token, "
+            "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH must be set."
         ) from error
 
 

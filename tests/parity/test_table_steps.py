@@ -18,7 +18,7 @@ def test_compact_rows_take_the_steps_of_dense_ones(m: int, batch: int, radius: f
     n, p, levels, Z, k = 200, 3, 4, 2, 3
     numbers, code = rng.normal(size=(n, p)), rng.integers(0, levels + 1, n)  # the last says nothing
     width = p + levels
-    X = np.hstack([numbers, np.eye(levels + 1)[code]])
+    X = np.hstack([numbers, np.eye(levels + 1)[code] * (np.arange(levels + 1) < levels)])
     target, cells = rng.integers(0, m, n), rng.integers(-1, Z * k, n)
     scale = np.append(rng.uniform(0.5, 2.0, width), 1.0)
     design = Design(X, np.zeros(width + 1), scale, True, m, (X**2).mean(axis=0))

@@ -23,22 +23,21 @@ def frame_of(n: int = 1200, classes: int = 2, seed: int = 0) -> pd.DataFrame:
     city = rng.choice(["Bath", "Cork", "Oslo", "Graz"], n, p=[0.5, 0.3, 0.15, 0.05])
     logits = np.outer(1.2 * x - 0.5 * heavy + 0.8 * (city == "Cork") + 0.4 * sex, np.linspace(-1, 1, classes))
     y = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "x": np.where(rng.random(n) < 0.1, np.nan, x),
             "heavy": heavy,
             "count": count,
-            "city": np.where(rng.random(n) < 0.05, None, city),
+            "city": pd.Series(city, dtype=object).mask(rng.random(n) < 0.05, None),
             "member": rng.random(n) < 0.3,
             "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D"),
             "written": [f" {value:.2f}" for value in rng.normal(size=n)],
             "id": [f"person {k}" for k in range(n)],
             "sex": np.array(["F", "M"])[sex],
-            "race": np.where(rng.random(n) < 0.05, None, np.array(["a", "b", "c"])[race]),
+            "race": pd.Series(np.array(["a", "b", "c"])[race], dtype=object).mask(rng.random(n) < 0.05, None),
             "y": y,
         }
     )
-    return frame
 
 
 def write(frame: pd.DataFrame, folder: Path, files: int = 4, kind: str = "parquet") -> Path:

@@ -91,4 +91,4 @@ def test_files_of_several_formats_are_refused(tmp_path: Path) -> None:
     write(frame_of(100), folder, kind="csv")
     with pytest.raises(fermi.errors.FermiError, match="several formats"):
         fit(folder)
-    assert fit(folder / "*.parquet").classes_.tolist() == [0, 1]  # type: ignore[arg-type]
+    assert fit(folder / "*.parquet").classes_.tolist() == [0, 1]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.stream_kills import killed_again
 
 import fermi
+from fermi.cli.bench import load
 from fermi.fitting.checkpoint import DamagedError, LastTwo
 from fermi.stream import fit as streaming
 from fermi.stream import fit_stream
@@ -59,9 +59,10 @@ def test_a_resumed_fit_equals_one_that_was_never_interrupted(
 ) -> None:
     checkpoint = tmp_path / "state"
     whole = fit(folder, None, **SOLVERS[solver])
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
+    with pytest.MonkeyPatch.context() as patch:
         interrupt(patch, after, before_the_write=midway)
-        fit(folder, checkpoint, **SOLVERS[solver])
+        with pytest.raises(Interrupted):
+            fit(folder, checkpoint, **SOLVERS[solver])
     assert checkpoint.exists() != midway
     resumed = fit(folder, checkpoint, **SOLVERS[solver])
     for name in ("coef_", "intercept_", "dual_"):
@@ -74,9 +75,10 @@ def test_a_resumed_fit_equals_one_that_was_never_interrupted(
 def test_a_damaged_checkpoint_is_refused_and_the_one_before_it_used(folder: Path, tmp_path: Path, solver: str) -> None:
     checkpoint, before = tmp_path / "state", tmp_path / "state.before"
     whole = fit(folder, None, **SOLVERS[solver])
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
+    with pytest.MonkeyPatch.context() as patch:
         interrupt(patch, 3)
-        fit(folder, checkpoint, **SOLVERS[solver])
+        with pytest.raises(Interrupted):
+            fit(folder, checkpoint, **SOLVERS[solver])
     good, earlier = checkpoint.read_bytes(), before.read_bytes()
     assert good != earlier
     altered = bytearray(good)
@@ -96,9 +98,10 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_it_used(folder: Path
 
 def test_a_checkpoint_of_other_rows_or_options_is_refused(folder: Path, tmp_path: Path) -> None:
     checkpoint = tmp_path / "state"
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
+    with pytest.MonkeyPatch.context() as patch:
         interrupt(patch, 2)
-        fit(folder, checkpoint, **SOLVERS["sgda"])
+        with pytest.raises(Interrupted):
+            fit(folder, checkpoint, **SOLVERS["sgda"])
     with pytest.raises(fermi.errors.FermiError, match="other data or options"):
         fit(folder, checkpoint, **{**SOLVERS["sgda"], "l2": 0.5})
     frame_of(300, seed=9).to_parquet(folder / "part-0.parquet")
@@ -109,9 +112,10 @@ def test_a_checkpoint_of_other_rows_or_options_is_refused(folder: Path, tmp_path
 def test_a_lost_sample_is_drawn_again(folder: Path, tmp_path: Path) -> None:
     checkpoint = tmp_path / "state"
     whole = fit(folder, None, **SOLVERS["sgda"])
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Interrupted):
+    with pytest.MonkeyPatch.context() as patch:
         interrupt(patch, 4)
-        fit(folder, checkpoint, **SOLVERS["sgda"])
+        with pytest.raises(Interrupted):
+            fit(folder, checkpoint, **SOLVERS["sgda"])
     sample = tmp_path / "state.sample"
     sample.write_bytes(sample.read_bytes()[:50])
     np.testing.assert_array_equal(fit(folder, checkpoint, **SOLVERS["sgda"]).coef_, whole.coef_)
@@ -119,7 +123,9 @@ def test_a_lost_sample_is_drawn_again(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_killed_process_goes_on(tmp_path: Path) -> None:
-    found = killed_again(write(frame_of(6000), tmp_path / "rows"), tmp_path / "work", "sgda", kills=2, block=1024)
+    bench = load(Path(__file__).parents[2] / "benchmarks" / "bench_kills.py")
+    folder = write(frame_of(3000), tmp_path / "rows")
+    found = bench.killed_again(folder, tmp_path / "work", "sgda", kills=2, block=1024)
     assert found["equal"]
     assert found["kills"] == 2
     assert found["left"] == []

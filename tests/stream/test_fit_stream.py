@@ -16,6 +16,7 @@ from fermi.stream import fit as streaming
 from fermi.stream import fit_stream
 from fermi.stream._coding import Coder
 from fermi.stream._evaluation import Evaluation
+from fermi.stream._learned import Learned
 from fermi.stream._shard import Shard, Sizes
 from tests.stream.samples import SENSITIVE, frame_of, in_memory, write
 
@@ -28,7 +29,7 @@ def streamed(source: Any, **options: Any) -> fermi.FermiClassifier:
 def test_exact_passes_reach_the_model_of_the_rows_in_memory(tmp_path: Path, kind: str) -> None:
     frame = frame_of()
     folder = write(frame, tmp_path / "rows", kind=kind)
-    told = frame if kind != "csv" else pd.read_csv(folder / "part-0.csv", dtype=str, na_filter=False)
+    told = frame
     if kind == "csv":
         parts = [pd.read_csv(path, dtype=str, na_filter=False) for path in sorted(folder.iterdir())]
         told = pd.concat(parts, ignore_index=True).replace("", None)
@@ -109,7 +110,7 @@ def stream_of(folder: Path, workers: int = 1) -> tuple[streaming.Stream, Any, An
     parts = streaming._parts(stream.files, workers)
     shards = stream.engine.open(Shard, [(part, reading, families, Sizes(64, 128), False) for part in parts])
     profile, _ = streaming._profiled(shards)
-    learned = streaming.Learned.of(profile, 0, [])
+    learned = Learned.of(profile, 0, [])
     return stream, streaming.Run(stream, learned, reading, shards, None), shards
 
 
@@ -151,7 +152,7 @@ def test_a_dataset_with_a_partition_and_a_plain_model(tmp_path: Path) -> None:
     frame = frame_of()
     ds.write_dataset(
         ds.dataset(write(frame, tmp_path / "rows")).to_table(), tmp_path / "parted", format="parquet",
-        partitioning=ds.partitioning(flavor="hive", field_names=["city"]) if False else ["sex"],
+        partitioning=["sex"],
         partitioning_flavor="hive",
     )  # fmt: skip
     found = streamed(ds.dataset(tmp_path / "parted", partitioning="hive"), solver="lbfgs", tol=1e-8)

@@ -48,9 +48,11 @@ def train_stream(source: str, task: Task, lam: float, how: Streaming) -> StreamT
 
     The report compares with no plain model, which would take as many passes again.
     """
-    if task.advantaged:
-        raise FermiError("`advantaged` needs the classes, which a stream does not know beforehand: name a file.")
-    estimator = FermiClassifier(task.notion, lam, attributes=task.attributes, solver=how.solver, random_state=task.seed)
+    # The classes are not known yet: labels are read as those of the target will be.
+    labels = [label_of(word) for word in task.advantaged]
+    fairness = advantaged(task.notion, task.advantaged, labels) if labels else as_notion(task.notion)
+    options: dict[str, Any] = {"attributes": task.attributes, "solver": how.solver, "random_state": task.seed}
+    estimator = FermiClassifier(fairness, lam, **options)
     asked = Asked(
         task.target, task.sensitive, how.passes, how.checkpoint, how.memory, task.ignore, task.keep_sensitive,
         how.skip_bad_files, task.test_size,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def running(num_cpus: int = 2) -> Iterator[None]:
         patch.setenv("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")  # a process more; nobody takes this machine away
         patch.setenv("RAY_prestart_worker_first_driver", "0")  # nor are workers started that nobody asked for
         try:
-            options = {"include_dashboard": False, "log_to_driver": False, "_temp_dir": folder}
+            options: Any = {"include_dashboard": False, "log_to_driver": False, "_temp_dir": folder}
             ray.init("local", num_cpus=num_cpus, _node_ip_address="127.0.0.1", **options)
             yield
         finally:

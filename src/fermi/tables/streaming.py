@@ -11,13 +11,14 @@ from fermi.auditing import audited_groups, audits_by_column
 from fermi.engines import engine_of
 from fermi.errors import FermiError, listed
 from fermi.inputs.coded_groups import CodedGroups
-from fermi.inputs.natural import natural
+from fermi.inputs.natural import label_of, natural
 from fermi.linear.classifier import FermiClassifier
+from fermi.notions import as_notion
 from fermi.records import AuditRecord, PointRecord, ReportRecord
 from fermi.stream.fit import Asked, Stream
 from fermi.tables.formats import understood
 from fermi.tables.model_folder import SavedModel
-from fermi.tables.task import Task
+from fermi.tables.task import Task, advantaged
 from fermi.tables.training import gathered
 
 

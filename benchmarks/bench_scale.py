@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import tempfile
 import time
 import warnings
@@ -147,28 +146,21 @@ class _watched:
         fit._SAMPLE_ENTRIES = self.entries
 
 
-class Echo:
-    """A shard that answers with as many numbers as it is asked for."""
-
-    def numbers(self, n: int) -> tuple[Any]:
-        """So many numbers."""
-        return (np.ones(n),)
-
-
 def _messages() -> list[dict[str, Any]]:
-    shards = RayEngine(workers=2).open(Echo, [(), ()])
-    try:
-        shards.sum("numbers", 1)
-        found = [
-            _case("a round of two Ray workers with nothing to say", _best(lambda: shards.sum("numbers", 1)) * 1e3, "ms")
-        ]
-        for size in MEGABYTES:
-            n = int(size * 1e6 / 8)
-            seconds = _best(functools.partial(shards.sum, "numbers", n))
-            found.append(_case(f"the same with {size:g} MB from each", seconds * 1e3, "ms"))
-        return found
-    finally:
-        shards.close()
+    """The seconds in which two workers answer with arrays, and these are added."""
+    found, engine = [], RayEngine(workers=2)
+    for what, size in ((SILENT, 1e-5), *((f"the same with {size:g} MB from each", size) for size in MEGABYTES)):
+        shards = engine.open(np.ones, [(int(size * 1e6 / 8),)] * 2)
+
+        def added(shards: Any = shards) -> Any:
+            return sum(shards.each("copy"))
+
+        try:
+            added()
+            found.append(_case(what, _best(added) * 1e3, "ms"))
+        finally:
+            shards.close()
+    return found
 
 
 def _best(work: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:

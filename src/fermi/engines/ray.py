@@ -17,11 +17,14 @@ _MOST_DEATHS = 5  # of one shard during one call
 class _Host:
     """What runs in an actor: it holds one shard. Values travel pickled, so that arrays arrive as writable copies."""
 
-    def __init__(self, make: Callable[..., Any], part: bytes) -> None:
-        self._shard = make(*pickle.loads(part))
+    def __init__(self, made: bytes) -> None:
+        self._made, self._shard = made, None
 
     def call(self, method: str, arguments: bytes) -> bytes:
-        """Call a method of the shard."""
+        """Call a method of the shard, which is made at the first call: what fails then is told as any other error."""
+        if self._shard is None:
+            make, part = pickle.loads(self._made)
+            self._shard = make(*part)
         return pickle.dumps(getattr(self._shard, method)(*pickle.loads(arguments)), protocol=5)
 
 
@@ -33,8 +36,8 @@ class RayShards:
     """
 
     def __init__(self, ray: Any, make: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> None:
-        self._ray, self._make = ray, make
-        self._parts = [pickle.dumps(part, protocol=5) for part in parts]
+        self._ray = ray
+        self._parts = [ray.cloudpickle.dumps((make, part)) for part in parts]
         self._told: list[tuple[str, Any]] = []
         self._actors = [self._start(k) for k in range(len(parts))]
         self.deaths = 0
@@ -63,7 +66,7 @@ class RayShards:
 
     def _start(self, k: int) -> Any:
         host = self._ray.remote(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")(_Host)
-        return host.remote(self._make, self._parts[k])
+        return host.remote(self._parts[k])
 
     def _answer(self, k: int, method: str, sent: Any, coming: Any) -> Any:
         """The answer of one shard; if it has died, that of a new one that was told the same."""

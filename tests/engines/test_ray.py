@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ pytest.importorskip("ray", reason="the extra `ray` is not installed")
 
 import fermi
 import fermi.boosting
+from fermi.cli import main
 from fermi.engines import LocalEngine, RayEngine, as_finished, engine_of, task_pool
 from fermi.errors import DataError, FermiError
 from fermi.stream import fit_stream
@@ -267,3 +269,12 @@ def test_audits_on_the_cluster_are_sums_of_tables(tmp_path: Path, asked: dict[st
     pd.testing.assert_frame_equal(ours.frame, local.frame, rtol=1e-9)
     pd.testing.assert_frame_equal(ours.measures, local.measures, rtol=1e-9)
     assert ours.record.notes == local.record.notes
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_command_trains_on_the_cluster(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--target", "outcome", "--sensitive", "group", "--engine", "ray", "--json", "--drop-sensitive"]
+    assert main(["train", str(folder), *asked, "--output", str(tmp_path / "model")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rows"]["train"] > 5000
+    assert (tmp_path / "model" / "model.json").exists()

@@ -7,10 +7,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from fermi import report
 from fermi._files import whole_folder
+from fermi.cli._console import Console
 from fermi.cli._summaries import point_summary, show_columns, show_groups, show_points
 from fermi.cli.train import FILES, REPORT, Wanted, ask_to_keep, check_options, stem
 from fermi.errors import FermiError

@@ -9,7 +9,7 @@ import numpy as np
 from fermi._typing import Floats, Ints
 from fermi.fitting.objective import FairObjective
 from fermi.linear.design import Design
-from fermi.linear.solvers._batches import Labels, Moving
+from fermi.linear.solvers._batches import Labels, Moving, Scratch
 from fermi.linear.solvers._table_rows import run_table_steps
 from fermi.linear.solvers.step_sizes import Steps, make_steps
 
@@ -109,6 +109,7 @@ class TableLoop:
         sums = (at.theta_sum.copy(), at.b_sum.copy())
         run_table_steps(
             *X, order[: count * pace.batch], self._inverse_square, self._l2, pace.design.intercept, labels, pace.batch,
-            self._steps.eta(number), rate, pace.lam, pace.radius, moving, pace.averaged, *sums,
+            self._steps.eta(number), rate, pace.lam, pace.radius, moving,
+            Scratch.of(pace.batch, moving, sparse=True), np.zeros(len(at.b)), pace.averaged, *sums,
         )  # fmt: skip
         return Progress(moving.theta, moving.b, V * scale[tables.zone], *sums), count

@@ -19,6 +19,8 @@ from fermi.linear.solvers.contract import Task
 from fermi.stream._coding import Rows
 from fermi.stream._learned import Model
 
+_READING = 16  # pairs of classes that take as long as reading a row again
+
 
 class Evaluated(NamedTuple):
     """A point θ: its record, the gradient there, and the optimal W of each term."""
@@ -63,8 +65,12 @@ class Evaluation:
     def one_pass(self) -> bool:
         """Whether one pass is enough."""
         m = self.model.problem.n_classes
-        entries = self.n_cells * (m * (m - 1) // 2) * (self.model.coding.width + 2)
-        return self.lam == 0.0 or entries <= self.most_pairs
+        n_pairs = m * (m - 1) // 2
+        if self.lam == 0.0:
+            return True
+        # Sums by pairs grow with the square of the classes, and a second reading does not.
+        entries = self.n_cells * n_pairs * (self.model.coding.width + 2)
+        return n_pairs <= _READING + 2 * m and entries <= self.most_pairs
 
     def coefficients(self, theta: Floats) -> tuple[Floats, Floats]:
         """Weights with one row per logit, and the intercepts, in the units of the encoder's features."""

@@ -31,6 +31,7 @@ class Streaming(NamedTuple):
     checkpoint: str | None = None
     memory: str = "1GB"
     skip_bad_files: bool = False
+    address: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ def train_stream(source: str, task: Task, lam: float, how: Streaming) -> StreamT
     notes: list[str] = []
     began = time.perf_counter()
     with gathered(notes):
-        stream = Stream(estimator, source, asked, engine_of(how.engine))
+        stream = Stream(estimator, source, asked, engine_of(how.engine, address=how.address))
         model: Any = stream.fit()
     if stream.unlabelled:
         notes.append(f"{stream.unlabelled:,} rows have no {task.target!r} and were left out.")

@@ -2,7 +2,7 @@
 
 The arithmetic is that of dense rows, as a test checks. θ is in the units of the features, and a step is divided by the
 scale twice, which is the same descent. It saves what rows spend on columns that are 0, and takes plain arrays,
-since what a tuple holds is counted each time that it is used.
+since what a tuple holds costs each time that it is used.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermi._typing import Floats, Ints
-from fermi.compiled.jit import compiled_reordered
-from fermi.linear.solvers._batches import Labels, Moving, ascend, both, project
+from fermi.compiled.exponential import both, exponential
+from fermi.compiled.jit import compiled_bare
+from fermi.linear.solvers._batches import Labels, Moving, Scratch, ascend, largest, project
 from fermi.linear.solvers.reference import SMALL_PENALTY_STEP
 
 
-@compiled_reordered
+@compiled_bare
 def run_table_steps(
     numbers: Floats,
     codes: NDArray[np.int32],
@@ -31,6 +32,8 @@ def run_table_steps(
     lam: float,
     radius: float,
     at: Moving,
+    scratch: Scratch,
+    slope_b: Floats,
     averaged: bool,
     theta_sum: Floats,
     b_sum: Floats,
@@ -40,8 +43,7 @@ def run_table_steps(
     target, weight, cells, counts, zone, inverse_root = labels
     n, m, L = order.shape[0], V.shape[1], theta.shape[0]
     p, q, shift = numbers.shape[1], codes.shape[1], m - L
-    F, G, mass, slope = np.empty((batch, m)), np.empty(m), np.zeros_like(scale), np.zeros_like(theta)
-    slope_b, largest_l2 = np.zeros(L), l2.max()
+    F, G, slope, largest_l2 = scratch.F, scratch.G, scratch.slope, largest(l2)
     for step in range(eta.shape[0]):
         start, stop = step * batch, min((step + 1) * batch, n)
         for u in range(stop - start):
@@ -60,14 +62,14 @@ def run_table_steps(
             else:
                 total = 0.0
                 for j in range(m):
-                    F[u, j] = np.exp(F[u, j] - top)
+                    F[u, j] = exponential(F[u, j] - top)
                     total += F[u, j]
                 for j in range(m):
                     F[u, j] /= total
             w = weight[i]
             for j in range(m):
-                G[j] = w * F[u, j]
-            G[target[i]] -= w
+                G[u, j] = w * F[u, j]
+            G[u, target[i]] -= w
             for t in range(cells.shape[0]):
                 c = cells[t, i]
                 if c >= 0:
@@ -76,15 +78,15 @@ def run_table_steps(
                         charge += F[u, j] * (scale[z, j] * V[c, j] * root - norms[z, j])
                     for j in range(m):
                         C = scale[z, j] * V[c, j] * root - norms[z, j]
-                        G[j] += lam * counts[t, i] * F[u, j] * (C - charge)
+                        G[u, j] += lam * counts[t, i] * F[u, j] * (C - charge)
             for r in range(L):
-                g = G[r + shift]
+                g = G[u, r + shift]
                 for j in range(p):
                     slope[r, j] += g * numbers[i, j]
                 for j in range(q):
                     slope[r, codes[i, j]] += g
                 slope_b[r] += g
-        ascend(F, order, start, stop, labels, rate[step], at, mass)
+        ascend(order, start, stop, labels, rate[step], at, scratch)
         if radius < np.inf:
             project(radius, scale, norms)
         per_row = eta[step] / (stop - start)
@@ -98,5 +100,7 @@ def run_table_steps(
                 b[r] -= per_row * slope_b[r]
             slope_b[r] = 0.0
         if averaged:
-            theta_sum += theta
-            b_sum += b
+            for r in range(L):
+                b_sum[r] += b[r]
+                for j in range(theta.shape[1]):
+                    theta_sum[r, j] += theta[r, j]

@@ -98,10 +98,12 @@ def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> No
 
 def weighted(notion: Notion, given: Sequence[str], classes: Sequence[Any]) -> Notion:
     """A notion whose conditions count in training what words say: "balanced", or "LABEL=NUMBER" each."""
-    if "weights" not in {entry.name for entry in fields(notion)}:
+    plain: Any = notion  # each is a dataclass, of which the base knows nothing
+    if "weights" not in {entry.name for entry in fields(plain)}:
         raise bad_argument("weights", f"is given with {notion.name!r}", "a `notion` with several conditions")
     if tuple(given) == (_BALANCED,):
-        return replace(notion, weights=_BALANCED)
+        balanced: Notion = replace(plain, weights=_BALANCED)
+        return balanced
     words, found = {str(label): label for label in classes}, {}
     for entry in given:
         label, _, text = entry.rpartition("=")
@@ -112,7 +114,8 @@ def weighted(notion: Notion, given: Sequence[str], classes: Sequence[Any]) -> No
             found[words[label]] = float(text)
         except ValueError:
             raise bad_argument("weights", f"is {entry!r}", "a number after the last '='") from None
-    return replace(notion, weights=found)
+    weighing: Notion = replace(plain, weights=found)
+    return weighing
 
 
 class Part(NamedTuple):

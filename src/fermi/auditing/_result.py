@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fermi.auditing._text import as_text
-from fermi.records import AuditRecord, Estimate, GroupRecord, MeasureRecord, PointRecord, ReportRecord
+from fermi.records import AuditRecord, Estimate, GroupRecord, MeasureRecord, PointRecord, ReportRecord, VerdictRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,8 +42,16 @@ class Audit:
     [0.5, 1.0]
     """
 
-    def __init__(self, record: AuditRecord) -> None:
+    def __init__(
+        self,
+        record: AuditRecord,
+        verdict: VerdictRecord | None = None,
+        summary: tuple[str, ...] = (),
+        warnings: tuple[str, ...] = (),
+    ) -> None:
         self.record = record
+        # What the page says first.
+        self._first: dict[str, Any] = {"verdict": verdict, "summary": summary, "warnings": warnings}
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -107,7 +115,7 @@ class Audit:
             "Confidence of intervals": f"{record.confidence:.0%}",
         }
         point = PointRecord("predictions", math.nan, {"audit": record})
-        return Path(write(ReportRecord("Audit of predictions", facts, (point,)), path))
+        return Path(write(ReportRecord("Audit of predictions", facts, (point,), **self._first), path))
 
     def __repr__(self) -> str:
         return as_text(self.record)

@@ -25,8 +25,11 @@ NAMES = (
 )
 
 
-def measures(tables: Floats) -> Floats:
-    """Every measure, in the order of `NAMES`, of tables (…, conditions × groups × classes): one row per measure."""
+def measures(tables: Floats, outcome: int | None = None) -> Floats:
+    """Every measure, in the order of `NAMES`, of tables (…, conditions × groups × classes): one row per measure.
+
+    With an `outcome`, the number of a class, parity difference and ratio are about that class alone.
+    """
     by_condition = tables.sum(axis=(-2, -1))
     p_z = by_condition / nonzero(by_condition.sum(axis=-1, keepdims=True))
     P = tables / nonzero(by_condition)[..., None, None]
@@ -40,7 +43,8 @@ def measures(tables: Floats) -> Floats:
     low = np.min(rates, axis=-2, initial=1.0, where=here)
     high = np.max(rates, axis=-2, initial=0.0, where=here)
     counted = by_condition > 0
-    ratios = np.divide(low, high, out=np.ones_like(high), where=high > 0).min(axis=-1)
+    of = slice(None) if outcome is None else slice(outcome, outcome + 1)
+    ratios = np.divide(low, high, out=np.ones_like(high), where=high > 0)[..., of].min(axis=-1)
     away = np.abs(rates - p_y).max(axis=(-2, -1), initial=0.0, where=here)
     found = [
         ermi,
@@ -51,7 +55,7 @@ def measures(tables: Floats) -> Floats:
         (p_z * np.abs(E).sum(axis=(-2, -1))).sum(axis=-1),
         (p_z * np.sqrt((E * E).sum(axis=(-2, -1)))).sum(axis=-1),
         (p_z * away).sum(axis=-1),
-        np.max((high - low).max(axis=-1), axis=-1, initial=0.0, where=counted),
+        np.max((high - low)[..., of].max(axis=-1), axis=-1, initial=0.0, where=counted),
         np.min(ratios, axis=-1, initial=1.0, where=counted),
     ]
     return np.stack(found)

@@ -312,7 +312,7 @@ def test_the_split_is_stratified_seeded_and_the_test_rows_teach_nothing() -> Non
         ({}, Task("hired", ("group",), ignore=("score", "colour of hair")), "No column is left as a feature"),
         ({}, Task("hired", ("group",), test_size=0.0), "`test_size` is 0.0"),
         ({}, Task("hired", ("group",), notion="parity"), "`notion` is 'parity'"),
-        ({}, Task("hired", ("group",), advantaged=("yes",)), "`advantaged` is for `notion` equal_opp"),
+        ({}, Task("hired", ("group",), advantaged=("si",)), "`advantaged` is 'si'; expected one of 'no', 'yes'"),
         ({}, Task("hired", ("group",), "equal_opportunity", ("maybe",)), "`advantaged` is 'maybe'; expected one of"),
     ],
 )

@@ -21,6 +21,7 @@ from fermi.cli._flags import (
     MinRatio,
     Model,
     Notion,
+    Require,
     Seed,
     Sensitive,
     Slack,
@@ -87,6 +88,7 @@ def train_command(
     min_rate: MinRate = None,
     max_rate: MaxRate = None,
     slack: Slack = None,
+    require: Require = False,
     model: Model = "linear",
     keep_sensitive: KeepSensitive = None,
     attributes: Attributes = "intersection",
@@ -104,7 +106,7 @@ def train_command(
 
     task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
     wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
-    run(file, task, wanted, keep=keep_sensitive, output=output, as_json=json)
+    run(file, task, wanted, keep=keep_sensitive, output=output, as_json=json, required=require)
 
 
 @app.command("tradeoff")
@@ -114,6 +116,7 @@ def tradeoff_command(
     sensitive: Sensitive,
     notion: Notion = "demographic_parity",
     max_violation: MaxViolation = None,
+    require: Require = False,
     model: Model = "linear",
     keep_sensitive: KeepSensitive = None,
     attributes: Attributes = "intersection",
@@ -139,6 +142,7 @@ def tradeoff_command(
         output=output,
         jobs=jobs,
         as_json=json,
+        required=require,
     )
 
 
@@ -169,6 +173,11 @@ def audit_command(
     ] = None,
     notion: Notion = "demographic_parity",
     advantaged: Advantaged = None,
+    max_violation: MaxViolation = None,
+    min_ratio: MinRatio = None,
+    require: Annotated[
+        bool, typer.Option("--require", help="Exit with code 3, and write nothing, where a bound is missed.")
+    ] = False,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     min_group_size: Annotated[
         int | None, typer.Option(help="Withhold the figures of groups with fewer rows, for privacy.")
@@ -180,11 +189,12 @@ def audit_command(
 ) -> None:
     """Measure how far somebody's predictions depend on the group."""
     from fermi.cli.audit import Question, run
+    from fermi.tables.asked import Asked
 
-    question = Question(
-        target, prediction, probability or (), sensitive, notion, confidence, min_group_size, advantaged or ()
-    )
-    run(file, question, output=output, as_json=json)
+    columns = (target, prediction, probability or (), sensitive)
+    asked = Asked(max_violation, min_ratio)
+    question = Question(*columns, notion, confidence, min_group_size, advantaged or (), asked)
+    run(file, question, output=output, as_json=json, required=require)
 
 
 @app.command("adjust")
@@ -209,6 +219,7 @@ def adjust_command(
     max_rate: MaxRate = None,
     slack: Slack = None,
     confidence: Confidence = None,
+    require: Require = False,
     attributes: Attributes = "intersection",
     advantaged: Advantaged = None,
     ignore: Ignore = None,
@@ -227,7 +238,7 @@ def adjust_command(
     if max_violation is None and min_ratio is None and min_rate is None and max_rate is None:
         max_violation = 0.02
     asked = Asked(max_violation, min_ratio, min_rate, max_rate, slack, confidence)
-    run(file, task, probability or (), asked, output=output, as_json=json)
+    run(file, task, probability or (), asked, output=output, as_json=json, required=require)
 
 
 @app.command()

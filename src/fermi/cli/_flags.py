@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from fermi.records import ReportRecord
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 File = Annotated[
@@ -21,7 +25,16 @@ Notion = Annotated[
 ]
 Advantaged = Annotated[
     list[str] | None,
-    typer.Option(metavar="LABEL", help="A label that equal_opportunity is about; the last by default."),
+    typer.Option(
+        "--favourable",
+        "--advantaged",
+        metavar="LABEL",
+        help="The label that people want, which equal_opportunity, ratios and rates are about; known of yes/no, 1/0 "
+        "and the like.",
+    ),
+]
+Require = Annotated[
+    bool, typer.Option("--require", help="Exit with code 3, and write no model, where a bound is missed.")
 ]
 Attributes = Annotated[str, typer.Option(help="Several sensitive columns: their intersection, or each by itself.")]
 MaxViolation = Annotated[
@@ -29,10 +42,12 @@ MaxViolation = Annotated[
 ]
 MinRatio = Annotated[
     float | None,
-    typer.Option(help="The least ratio of two groups' rates of the last class; 0.8 is the four-fifths rule."),
+    typer.Option(help="The least ratio of two groups' rates of the favourable label; 0.8 is the four-fifths rule."),
 ]
-MinRate = Annotated[float | None, typer.Option(help="The least part of every group that must get the last class.")]
-MaxRate = Annotated[float | None, typer.Option(help="The largest part of all rows that may get the last class.")]
+MinRate = Annotated[
+    float | None, typer.Option(help="The least part of every group that must get the favourable label.")
+]
+MaxRate = Annotated[float | None, typer.Option(help="The largest part of all rows that may get the favourable label.")]
 Slack = Annotated[
     float | None, typer.Option(help="By how many standard errors of its rate each group may be farther off, say 1.")
 ]
@@ -50,10 +65,10 @@ Ignore = Annotated[
 TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the test.")]
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
-_TASK = ("target", "sensitive", "notion", "advantaged", "attributes", "ignore", "test_size", "seed")
+_TASK = ("target", "sensitive", "notion", "attributes", "ignore", "test_size", "seed")
 _AUDIT = ("prediction", "probability", "output")
 _BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
-_GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate"} | {
+_GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate", "advantaged": "--favourable"} | {
     name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS)
 }
 
@@ -67,6 +82,19 @@ def in_options(message: str) -> str:
     --------
     >>> in_options("`test_size` is 0.0; expected a number above 0.")
     '--test-size is 0.0; expected a number above 0.'
+    >>> in_options("merge them, or use attributes='each'; `slack=1` allows more.")
+    'merge them, or use --attributes each; --slack 1 allows more.'
     """
     options = re.sub(r"(?<!['\"])`(--[\w-]+)`(?!['\"])", r"\1", message)
+    options = re.sub(r"(?<!['\"\w])`?\b(\w+)=('?)([\w.]+\b)\2`?", _as_option, options)
     return re.sub(r"(?<!['\"])`(\w+)`(?!['\"])", lambda found: _GIVEN_AS.get(found[1], found[0]), options)
+
+
+def _as_option(found: re.Match[str]) -> str:
+    """An argument with its value, such as ``slack=1``, as an option; what is no argument, as a group is, stays."""
+    return f"{_GIVEN_AS[found[1]]} {found[3]}" if found[1] in (*_BOUNDS, "attributes") else found[0]
+
+
+def in_command_words(record: ReportRecord) -> ReportRecord:
+    """A report whose sentences name the options of the command, and not the arguments of a function."""
+    return replace(record, reason=in_options(record.reason), notes=tuple(map(in_options, record.notes)))

@@ -13,9 +13,9 @@ from fermi.cli._console import Console
 from fermi.cli._summaries import point_summary, show_points, without_splits
 from fermi.cli.train import REPORT
 from fermi.datasets import synthetic
+from fermi.tables.curves import curve
 from fermi.tables.formats import write_table
 from fermi.tables.task import Task, prepare
-from fermi.tables.training import curve
 
 if TYPE_CHECKING:
     import pandas as pd

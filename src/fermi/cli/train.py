@@ -14,7 +14,9 @@ import typer
 from fermi import report
 from fermi._files import whole_folder
 from fermi.cli._console import Console
+from fermi.cli._flags import in_command_words
 from fermi.cli._summaries import charge_summary, point_summary, show_columns, show_groups, show_points
+from fermi.cli._verdicts import require, said_of, show_verdict, verdict_summary
 from fermi.errors import FermiError
 from fermi.fitting.options import DECISIONS
 from fermi.inputs.arguments import AT_LEAST_ZERO, chosen, number, whole
@@ -63,10 +65,21 @@ class Wanted(NamedTuple):
             raise FermiError("--decision is labels without a bound; expected one as well, say --max-violation 0.02.")
 
 
-def run(file: str, task: Task, wanted: Wanted, *, keep: bool | None, output: str | None, as_json: bool) -> None:
+def run(
+    file: str,
+    task: Task,
+    wanted: Wanted,
+    *,
+    keep: bool | None,
+    output: str | None,
+    as_json: bool,
+    required: bool = False,
+) -> None:
     """Train a model on a file, write its folder, print what was found."""
     check_options(task, wanted.kind, wanted.asked.max_violation)
     wanted.check()
+    if required and not wanted.asked.anything:
+        raise FermiError("--require is given without a bound; expected one as well, say --max-violation 0.02.")
     console = Console(quiet=as_json)
     folder = Path(output) if output else Path(f"{stem(file)}-model")
     with whole_folder(folder, FILES) as partial:
@@ -74,6 +87,8 @@ def run(file: str, task: Task, wanted: Wanted, *, keep: bool | None, output: str
         with console.status("training") if console.is_terminal else nullcontext():
             kind, lam, decision, asked = wanted
             found = train(rows, kind, lam=lam, decision=decision, asked=asked, source=Path(file).name)
+        found = dataclasses.replace(found, record=in_command_words(found.record))
+        require(found.record.verdict, required=required)
         found.saved.save(partial)
         report.write(found.record, partial / REPORT)
     if as_json:
@@ -126,6 +141,7 @@ def _summary(found: Trained, rows: Prepared, folder: Path) -> dict[str, Any]:
     return {
         "output": str(folder),
         "report": str(folder / REPORT),
+        **verdict_summary(said_of(record), record.price),
         "lam": found.saved.lam,
         "decision": found.saved.model.decision_,
         "reason": record.reason,
@@ -142,6 +158,7 @@ def _summary(found: Trained, rows: Prepared, folder: Path) -> dict[str, Any]:
 
 def _show(found: Trained, folder: Path, console: Console, *, asked: bool) -> None:
     record = found.record
+    show_verdict(said_of(record), console)
     show_points(record, console)
     tests = [audit for split, audit in record.points[record.chosen].splits.items() if split.startswith("test")]
     for audit in tests:

@@ -12,10 +12,11 @@ import numpy as np
 
 from fermi.auditing import audited_groups
 from fermi.datasets.common.loading import split
-from fermi.errors import FermiError, bad_argument, listed
+from fermi.errors import FermiError, listed
 from fermi.inputs.coded_groups import CodedGroups
-from fermi.notions import OF_LABELS, Notion, as_notion
+from fermi.notions import Notion, as_notion
 from fermi.tables.encoder import ColumnRule, TableEncoder
+from fermi.tables.favourable import favourable_label, given_labels, wanted_last
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,7 @@ class Task:
     sensitive : tuple of str
         The columns whose combinations are the groups.
     notion, advantaged, attributes
-        As in `FermiClassifier`; `advantaged` are the labels of equal opportunity.
+        As in `FermiClassifier`; `advantaged` are the labels of equal opportunity, or the one that people want.
     keep_sensitive : bool
         Whether the sensitive columns are among the features.
     ignore : tuple of str
@@ -77,19 +78,15 @@ class Task:
 
     def fairness(self, classes: Sequence[Any]) -> Notion:
         """The notion, its labels in the target's own type."""
-        return advantaged(self.notion, self.advantaged, classes) if self.advantaged else as_notion(self.notion)
+        plain = as_notion(self.notion)
+        if not plain.takes_labels:
+            return plain
+        labels = given_labels(self.advantaged, classes)
+        return plain.of_labels(set(labels or [self.wanted(classes, f"`notion` {self.notion}")]))
 
-
-def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> Notion:
-    """A notion that is about some labels, given as words."""
-    plain = as_notion(notion)
-    if not plain.takes_labels:
-        raise FermiError(f"`advantaged` is for `notion` {', '.join(OF_LABELS)} alone.")
-    words = {str(label): label for label in classes}
-    strange = [word for word in labels if word not in words]
-    if strange:
-        raise bad_argument("advantaged", f"is {strange[0]!r}", f"one of {listed(words)}")
-    return plain.of_labels({words[word] for word in labels})
+    def wanted(self, classes: Sequence[Any], needed_by: str = "") -> Any:
+        """The label that people want, as named or known; `needed_by` refuses to go on without it."""
+        return favourable_label(self.advantaged, classes, needed_by)
 
 
 class Part(NamedTuple):
@@ -103,7 +100,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A table made ready: an encoder learned from the training rows, and both parts in its features."""
+    """A table made ready: an encoder learned from the training rows, and both parts in its features.
+
+    `favourable` is the label that people want, None where that is neither given nor known.
+    """
 
     task: Task
     encoder: TableEncoder
@@ -111,7 +111,18 @@ class Prepared:
     fairness: Notion
     train: Part
     test: Part
+    favourable: Any = None
     notes: list[str] = field(default_factory=list)
+
+    def ordered(self) -> list[Any]:
+        """The classes with the one that people want last, which is what bounds on ratios and rates are about."""
+        return wanted_last(self.classes, self.favourable)
+
+    def taken(self) -> list[str]:
+        """Say which label was taken for the one that people want, where nobody named it."""
+        if self.favourable is None or self.task.advantaged:
+            return []
+        return [f"Taken as the label that people want: {self.favourable!r}. `advantaged` says otherwise."]
 
 
 def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
@@ -140,7 +151,7 @@ def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
     several = task.attributes == "each" and len(task.sensitive) > 1
     groups = audited_groups(frame[list(task.sensitive)], task.attributes) if several else {"": joint}
     trained, tested = (_part(rows, groups, encoder, task) for rows in (train, test))
-    return Prepared(task, encoder, classes, fairness, trained, tested, notes)
+    return Prepared(task, encoder, classes, fairness, trained, tested, task.wanted(classes), notes)
 
 
 def check_columns(frame: pd.DataFrame, task: Task) -> None:

@@ -107,7 +107,7 @@ def test_predictions_do_not_need_target_or_group_unless_it_is_a_feature(
     file = saved(people(), tmp_path / "people.csv")
     bare = saved(people().drop(columns=["hired", "group"]), tmp_path / "bare.csv")
     for option, code in (("--drop-sensitive", 0), ("--keep-sensitive", 2)):
-        assert run(capsys, "train", file, *TASK, option, "--output", tmp_path / "m")[0] == 0
+        assert run(capsys, "train", file, *TASK, option, "--output", tmp_path / "m", "--force")[0] == 0
         assert run(capsys, "predict", tmp_path / "m", bare, "--json")[0] == code
 
 
@@ -150,7 +150,7 @@ def test_other_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], model:
 def test_several_columns_and_each_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     frame = people().assign(sex=np.tile(["f", "m"], 200))
     file = saved(frame, tmp_path / "people.csv")
-    both = (*TASK, "--sensitive", "sex", "--output", tmp_path / "m")
+    both = (*TASK, "--sensitive", "sex", "--output", tmp_path / "m", "--force")
     found = answer(capsys, "train", file, *both)
     assert set(found["chosen"]) == {"lam", "seconds", "train", "test"}
     found = answer(capsys, "train", file, *both, "--attributes", "each")

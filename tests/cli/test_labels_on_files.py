@@ -52,7 +52,7 @@ def test_a_model_with_labels_is_trained_saved_and_predicts_within_its_bound(
     assert min(gaps) - 0.02 <= gap <= max(gaps) + 0.02, "predictions are those that were audited"
     own = np.where(predicted["probability=yes"] > 0.5, "yes", "no")
     assert parity_difference(own, predicted["group"]) > gap + 0.1
-    code, out, _ = run(capsys, *ask, "--output", tmp_path / "m")
+    code, out, _ = run(capsys, *ask, "--output", tmp_path / "m", "--force")
     assert code == 0
     words = " ".join(out.split())
     assert "1, labels test" in words

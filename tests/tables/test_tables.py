@@ -21,10 +21,11 @@ from fermi._files import whole_file, whole_folder
 from fermi.errors import FermiError
 from fermi.linear.classifier import FermiClassifier
 from fermi.tables import kinds
+from fermi.tables.columns import natural
 from fermi.tables.encoder import TableEncoder
 from fermi.tables.formats import read_raw, read_table, write_table
 from fermi.tables.model_folder import ARRAYS, MARK, SavedModel
-from fermi.tables.task import Task, natural, prepare
+from fermi.tables.task import Task, prepare
 from tests.tables.samples import people
 
 

@@ -10,8 +10,8 @@ from fermi import __version__
 from fermi.cli._flags import (
     Advantaged,
     Attributes,
-    Confidence,
     File,
+    Force,
     Ignore,
     Json,
     KeepSensitive,
@@ -22,10 +22,12 @@ from fermi.cli._flags import (
     Model,
     Notion,
     Require,
+    SaveSplit,
     Seed,
     Sensitive,
     Slack,
     Target,
+    TestFile,
     TestSize,
 )
 
@@ -95,18 +97,25 @@ def train_command(
     advantaged: Advantaged = None,
     ignore: Ignore = None,
     test_size: TestSize = 0.25,
+    test: TestFile = None,
+    save_split: SaveSplit = None,
+    refit: Annotated[
+        bool, typer.Option("--refit/--no-refit", help="Whether the saved model is trained again on all rows.")
+    ] = True,
     seed: Seed = 0,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The model folder to write.")] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Train a fair model on a file and write a folder with the model and a report."""
-    from fermi.cli.train import Wanted, run
+    from fermi.cli.train import Rows, Wanted, run
     from fermi.tables.asked import Asked
     from fermi.tables.task import Task
 
     task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
     wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
-    run(file, task, wanted, keep=keep_sensitive, output=output, as_json=json, required=require)
+    given = Rows(file, test, save_split, keep_sensitive)
+    run(given, task, wanted, refit=refit, output=output, force=force, as_json=json, required=require)
 
 
 @app.command("tradeoff")
@@ -123,23 +132,27 @@ def tradeoff_command(
     advantaged: Advantaged = None,
     ignore: Ignore = None,
     test_size: TestSize = 0.25,
+    test: TestFile = None,
+    save_split: SaveSplit = None,
     seed: Seed = 0,
     jobs: Annotated[int | None, typer.Option(help="Processes; one by default.")] = None,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The folder to write.")] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Train along λ and write what each step towards fairness costs: a table, and a report to choose from."""
     from fermi.cli.tradeoff import run
+    from fermi.cli.train import Rows
     from fermi.tables.task import Task
 
     task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
     run(
-        file,
+        Rows(file, test, save_split, keep_sensitive),
         task,
         model=model,
         max_violation=max_violation,
-        keep=keep_sensitive,
         output=output,
+        force=force,
         jobs=jobs,
         as_json=json,
         required=require,
@@ -159,86 +172,6 @@ def predict_command(
     from fermi.cli.predict import run
 
     run(folder, file, output=output, as_json=json)
-
-
-@app.command("audit")
-def audit_command(
-    file: File,
-    sensitive: Sensitive,
-    target: Annotated[str | None, typer.Option(metavar="COL", help="The column of true labels.")] = None,
-    prediction: Annotated[str | None, typer.Option(metavar="COL", help="The column of predicted labels.")] = None,
-    probability: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="Instead: the probability of the second of two classes, or one per class."),
-    ] = None,
-    notion: Notion = "demographic_parity",
-    advantaged: Advantaged = None,
-    max_violation: MaxViolation = None,
-    min_ratio: MinRatio = None,
-    require: Annotated[
-        bool, typer.Option("--require", help="Exit with code 3, and write nothing, where a bound is missed.")
-    ] = False,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    min_group_size: Annotated[
-        int | None, typer.Option(help="Withhold the figures of groups with fewer rows, for privacy.")
-    ] = None,
-    output: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A page (.html), the groups (.csv) or everything (.json).")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Measure how far somebody's predictions depend on the group."""
-    from fermi.cli.audit import Question, run
-    from fermi.tables.asked import Asked
-
-    columns = (target, prediction, probability or (), sensitive)
-    asked = Asked(max_violation, min_ratio)
-    question = Question(*columns, notion, confidence, min_group_size, advantaged or (), asked)
-    run(file, question, output=output, as_json=json, required=require)
-
-
-@app.command("adjust")
-def adjust_command(
-    file: File,
-    target: Annotated[str, typer.Option(metavar="COL", help="The column of true labels; rows may lack it.")],
-    sensitive: Sensitive,
-    probability: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COL",
-            help="The probability of the last of two classes, or one column per class, sorted; by default the columns "
-            "probability=LABEL, as `fermi predict` writes them.",
-        ),
-    ] = None,
-    notion: Notion = "demographic_parity",
-    max_violation: Annotated[
-        float | None, typer.Option(help="The largest gap between groups; 0.02 unless another bound is given.")
-    ] = None,
-    min_ratio: MinRatio = None,
-    min_rate: MinRate = None,
-    max_rate: MaxRate = None,
-    slack: Slack = None,
-    confidence: Confidence = None,
-    require: Require = False,
-    attributes: Attributes = "intersection",
-    advantaged: Advantaged = None,
-    ignore: Ignore = None,
-    seed: Annotated[int, typer.Option(help="Of the rows that are held out.")] = 0,
-    output: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where to write; FILE with -labels in its name if absent.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Give somebody else's probabilities labels that keep a bound, and add them to the rows of the file."""
-    from fermi.cli.adjust import run
-    from fermi.tables.asked import Asked
-    from fermi.tables.task import Task
-
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, 0.25, seed)
-    if max_violation is None and min_ratio is None and min_rate is None and max_rate is None:
-        max_violation = 0.02
-    asked = Asked(max_violation, min_ratio, min_rate, max_rate, slack, confidence)
-    run(file, task, probability or (), asked, output=output, as_json=json, required=require)
 
 
 @app.command()

@@ -62,13 +62,21 @@ KeepSensitive = Annotated[
 Ignore = Annotated[
     list[str] | None, typer.Option(metavar="COL", help="A column that is no feature, say an identifier.")
 ]
+TestFile = Annotated[
+    str | None, typer.Option("--test", metavar="FILE", help="Test on the rows of this file, and train on all of FILE.")
+]
+SaveSplit = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Write the rows with a column that says which were for training."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace the folder if it was written before.")]
 TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the test.")]
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
-_TASK = ("target", "sensitive", "notion", "attributes", "ignore", "test_size", "seed")
+_TASK = ("test", "target", "sensitive", "notion", "attributes", "ignore", "test_size", "seed")
 _AUDIT = ("prediction", "probability", "output")
 _BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
-_GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate", "advantaged": "--favourable"} | {
+_GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate", "advantaged": "--favourable", "refit": "--refit"} | {
     name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS)
 }
 

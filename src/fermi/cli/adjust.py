@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,13 @@ import pandas as pd
 
 from fermi.cli._console import Console
 from fermi.cli._flags import in_options
+from fermi.cli._same import refuse_same_file
 from fermi.cli._summaries import audit_summary, group_summary, plain, simple_table
 from fermi.cli._verdicts import require, show_verdict, verdict_summary
 from fermi.cli.train import check_options, stem
 from fermi.decisions.figures import Figures
 from fermi.errors import FermiError
+from fermi.fitting.progress import Progress
 from fermi.records import AuditRecord, Estimate, GroupRecord
 from fermi.tables.adjusting import Adjusted, adjust
 from fermi.tables.asked import Asked
@@ -47,12 +48,14 @@ def run(
     target = Path(output) if output else Path(f"{stem(file)}-labels.{Path(file).name.partition('.')[2]}")
     if output:
         check_writable_format(target)
+        refuse_same_file(target, file)
     console = Console(quiet=as_json)
     frame = read_raw(file)  # rows are written again as they were
     if LABEL in frame.columns:
         raise FermiError(f"The file has a column {LABEL!r} already: rename it, so that nothing is lost.")
     rows = given_rows(understood(frame), task, tuple(probability))
-    with console.status("choosing labels") if console.is_terminal else nullcontext():
+    with Progress(not as_json) as progress:
+        progress.say("choosing labels")
         found = adjust(rows, task, asked)
     found = found._replace(notes=[in_options(note) for note in found.notes])
     require(found.said.verdict, required=required)

@@ -16,6 +16,7 @@ import pandas as pd
 from fermi._files import whole_file
 from fermi.auditing import SMALL, Audit, audit, judged, usefulness
 from fermi.cli._console import printable
+from fermi.cli._same import refuse_same_file
 from fermi.cli._summaries import audit_summary, group_summary
 from fermi.cli._verdicts import require, verdict_summary
 from fermi.errors import FermiError, listed
@@ -25,11 +26,12 @@ from fermi.inputs.features import natural_labels
 from fermi.inputs.groups import word_of
 from fermi.records import AuditRecord
 from fermi.tables.asked import NOTHING, Asked
+from fermi.tables.columns import natural, refuse_amounts, require_columns
 from fermi.tables.favourable import wanted_last
 from fermi.tables.formats import read_table, write_table
 from fermi.tables.probabilities import probability_matrix
 from fermi.tables.reporting import Said, said
-from fermi.tables.task import Task, natural, refuse_amounts, require_columns
+from fermi.tables.task import Task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +59,8 @@ def run(file: str, question: Question, *, output: str | None, as_json: bool, req
     suffix = Path(output).suffix.lower() if output is not None else ""
     if output is not None and suffix not in _OUTPUTS:
         raise FermiError(f"--output is {output!r}; expected a name that ends in one of {', '.join(_OUTPUTS)}.")
+    if output is not None:
+        refuse_same_file(output, file)
     if (question.prediction is None) == (not question.probability):
         raise FermiError("Give either --prediction, a column of labels, or --probability, one column per class.")
     frame, notes = _complete(read_table(file), question)

@@ -12,7 +12,7 @@ from fermi.cli._console import Console
 from fermi.cli._flags import in_command_words
 from fermi.cli._summaries import point_summary, show_points, without_splits
 from fermi.cli._verdicts import require, said_of, show_verdict, verdict_summary
-from fermi.cli.train import REPORT, check_options, prepared, stem
+from fermi.cli.train import REPORT, Rows, check_files, check_options, fresh, prepared, save_split, stem
 from fermi.errors import FermiError
 from fermi.records import ReportRecord
 from fermi.tables.curves import curve
@@ -23,34 +23,36 @@ CURVE = "curve.csv"
 
 
 def run(
-    file: str,
+    given: Rows,
     task: Task,
     *,
     model: str,
     max_violation: float | None,
-    keep: bool | None,
     output: str | None,
+    force: bool,
     jobs: int | None,
     as_json: bool,
     required: bool = False,
 ) -> None:
     """Train along λ, write the curve and its page, print the table."""
     check_options(task, model, max_violation)
+    check_files(given)
     if required and max_violation is None:
         raise FermiError("--require is given without a bound; expected --max-violation as well, say 0.02.")
     if jobs == 0:
         raise FermiError("--jobs is 0; expected a number of processes, or -1 for one per core.")
     console = Console(quiet=as_json)
-    folder = Path(output) if output else Path(f"{stem(file)}-tradeoff")
+    folder = fresh(Path(output) if output else Path(f"{stem(given.file)}-tradeoff"), (CURVE, REPORT), force=force)
     with whole_folder(folder, (CURVE, REPORT)) as partial:
-        rows = prepared(file, task, keep, console, as_json=as_json)
+        rows = prepared(given, task, console, as_json=as_json)
         found, record = curve(
-            rows, model, source=Path(file).name, n_jobs=jobs, progress=not as_json, max_violation=max_violation
+            rows, model, source=Path(given.file).name, n_jobs=jobs, progress=not as_json, max_violation=max_violation
         )
         record = in_command_words(record)
         require(record.verdict, required=required)
         write_table(found.frame, partial / CURVE)
         report.write(record, partial / REPORT)
+    save_split(given, rows)
     if as_json:
         print(json.dumps(_summary(record, rows.task, folder), ensure_ascii=False, indent=2))
         return

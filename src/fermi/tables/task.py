@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numbers
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +13,7 @@ from fermi.datasets.common.loading import split
 from fermi.errors import FermiError, listed
 from fermi.inputs.coded_groups import CodedGroups
 from fermi.notions import Notion, as_notion
+from fermi.tables.columns import MOST_LABELS, natural, refuse_amounts, require_columns
 from fermi.tables.encoder import ColumnRule, TableEncoder
 from fermi.tables.favourable import favourable_label, given_labels, wanted_last
 
@@ -22,10 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from fermi._typing import Floats
-
-MOST_LABELS = 50  # more different numbers are an amount, not classes or groups
-_WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)(\.0+)?")
+    from fermi._typing import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -102,7 +98,8 @@ class Part(NamedTuple):
 class Prepared:
     """A table made ready: an encoder learned from the training rows, and both parts in its features.
 
-    `favourable` is the label that people want, None where that is neither given nor known.
+    `favourable` is the label that people want, None where that is neither given nor known; `places` are the rows of the
+    file that training and test rows stand in, and `table` and `groups` have all of them.
     """
 
     task: Task
@@ -111,8 +108,19 @@ class Prepared:
     fairness: Notion
     train: Part
     test: Part
+    places: dict[str, Ints]
+    table: pd.DataFrame
+    groups: dict[str, CodedGroups]
     favourable: Any = None
     notes: list[str] = field(default_factory=list)
+
+    def whole(self) -> Prepared:
+        """Prepare all rows of the table to train on, in features learned from all of them."""
+        encoder = TableEncoder.learn(self.table[_features(self.table, self.task)])
+        groups = {
+            which: CodedGroups.read(self.table[list(coded.columns)]) for which, coded in self.train.groups.items()
+        }
+        return replace(self, encoder=encoder, train=_part(self.table, groups, encoder, self.task))
 
     def ordered(self) -> list[Any]:
         """The classes with the one that people want last, which is what bounds on ratios and rates are about."""
@@ -125,10 +133,14 @@ class Prepared:
         return [f"Taken as the label that people want: {self.favourable!r}. `advantaged` says otherwise."]
 
 
-def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
-    """Check, split, and turn both parts into numbers."""
+def prepare(frame: pd.DataFrame, task: Task, test: pd.DataFrame | None = None) -> Prepared:
+    """Check, split unless the test rows are given, and turn both parts into numbers."""
     check_columns(frame, task)
+    given = len(frame) if test is not None else None
+    if test is not None:
+        frame = _joined(frame, test, task)
     frame, notes = _with_target(frame, task.target)
+    places = frame.index.to_numpy()
     labels = natural(frame[task.target], f"The target {task.target!r}")
     classes = sorted(set(labels.tolist()))
     if len(classes) < 2:
@@ -138,20 +150,42 @@ def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
     frame = frame.assign(**{task.target: labels}).reset_index(drop=True)
     if len(frame) < 2 * len(classes):
         raise FermiError(f"The file has {len(frame)} rows with a target, too few to train and to test on.")
-    train, test = split(frame, [task.target, *task.sensitive], task.test_size, task.seed)
+    if given is None:
+        train, tested = split(frame, [task.target, *task.sensitive], task.test_size, task.seed)
+    else:
+        train, tested = frame[places < given], frame[places >= given]
     if train[task.target].nunique() < len(classes):
         raise FermiError("Some class has so few rows that none is left to train on.")
-    out = {task.target, *task.ignore, *(() if task.keep_sensitive else task.sensitive)}
-    features = [name for name in frame.columns if name not in out]
-    if not features:
-        raise FermiError("No column is left as a feature beside the target and the sensitive columns.")
-    encoder = TableEncoder.learn(train[features])
+    encoder = TableEncoder.learn(train[_features(frame, task)])
     notes += _proxies(train, joint.take(train.index.to_numpy()), encoder, task)
     fairness = task.fairness(classes)
     several = task.attributes == "each" and len(task.sensitive) > 1
     groups = audited_groups(frame[list(task.sensitive)], task.attributes) if several else {"": joint}
-    trained, tested = (_part(rows, groups, encoder, task) for rows in (train, test))
-    return Prepared(task, encoder, classes, fairness, trained, tested, task.wanted(classes), notes)
+    first, second = (_part(rows, groups, encoder, task) for rows in (train, tested))
+    own = {"train": places[train.index], "test": places[tested.index] - (given or 0)}
+    return Prepared(task, encoder, classes, fairness, first, second, own, frame, groups, task.wanted(classes), notes)
+
+
+def _features(frame: pd.DataFrame, task: Task) -> list[str]:
+    """The columns that may serve as features."""
+    out = {task.target, *task.ignore, *(() if task.keep_sensitive else task.sensitive)}
+    features = [name for name in frame.columns if name not in out]
+    if not features:
+        raise FermiError("No column is left as a feature beside the target and the sensitive columns.")
+    return features
+
+
+def _joined(frame: pd.DataFrame, test: pd.DataFrame, task: Task) -> pd.DataFrame:
+    """The rows of both files, those of the test after the others."""
+    import pandas as pd
+
+    check_columns(test, task)
+    lacking = [name for name in frame.columns if name not in test.columns]
+    if lacking:
+        raise FermiError(f"The file of `test` lacks the columns {listed(lacking, limit=4)}.")
+    if test[task.target].isna().all():
+        raise FermiError(f"The target {task.target!r} is missing in every row of `test`.")
+    return pd.concat([frame, test[frame.columns]], ignore_index=True)
 
 
 def check_columns(frame: pd.DataFrame, task: Task) -> None:
@@ -162,44 +196,6 @@ def check_columns(frame: pd.DataFrame, task: Task) -> None:
     for name in (task.target, *task.sensitive):
         if name in task.ignore:
             raise FermiError(f"The column {name!r} is to be ignored, and to be used as the target or a group.")
-
-
-def require_columns(frame: pd.DataFrame, wanted: dict[str, Sequence[str]]) -> None:
-    """Refuse names that the table does not have, by the argument that gave them."""
-    for argument, names in wanted.items():
-        for name in names:
-            if name not in frame.columns:
-                near = [c for c in frame.columns if c.strip().lower() == name.strip().lower()]
-                known = f"did you mean {near[0]!r}?" if near else f"the columns are {listed(frame.columns, limit=20)}."
-                raise FermiError(f"`{argument}` is {name!r}, but the file has no such column; {known}")
-        if len(set(names)) < len(names):
-            raise FermiError(f"`{argument}` names the same column twice.")
-
-
-def natural(values: pd.Series[Any], what: str) -> NDArray[Any]:
-    """Labels in their own type, be they text or not: 1, 1.0, "1" and "1.0" are 1, and words are words."""
-    distinct = values.unique().tolist()
-    if len(distinct) > MOST_LABELS:
-        raise FermiError(f"{what} holds {len(distinct):,} different values; expected a few classes.")
-    labels = [_label(value) for value in distinct]
-    if None in labels:
-        raise FermiError(f"{what} holds {distinct[labels.index(None)]!r}; expected words or whole numbers.")
-    if len({type(label) for label in labels}) > 1:
-        labels = [str(value).strip() for value in distinct]
-    dtype = object if isinstance(labels[0], str) else type(labels[0])
-    return values.map(dict(zip(distinct, labels, strict=True))).to_numpy(dtype=dtype)
-
-
-def _label(value: Any) -> Any:
-    """One label, or None for what is none, such as a fraction."""
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    word = str(value).strip()
-    return int(float(word)) if _WHOLE.fullmatch(word) and abs(float(word)) < 2**53 else word
 
 
 def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[str]]:
@@ -246,18 +242,6 @@ def _proxies(train: pd.DataFrame, coded: CodedGroups, encoder: TableEncoder, tas
         f"The column {listed(found, limit=4)} tells the group in every training row: as a feature it takes the "
         "place of the sensitive column."
     ]
-
-
-def refuse_amounts(column: pd.Series[Any]) -> None:
-    """A sensitive column of many different numbers has no groups."""
-    import pandas as pd
-
-    distinct = pd.Series(column.dropna().unique())
-    if len(distinct) > MOST_LABELS and pd.to_numeric(distinct, errors="coerce").notna().all():
-        raise FermiError(
-            f"The sensitive column {column.name!r} holds {len(distinct):,} different numbers; expected groups: put "
-            "them into ranges first."
-        )
 
 
 def _part(rows: pd.DataFrame, groups: dict[str, CodedGroups], encoder: TableEncoder, task: Task) -> Part:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from fermi.auditing import audits_by_column
+from fermi.auditing import audits_by_column, judged
 from fermi.decisions.figures import Figures
 from fermi.errors import ConstantPredictionWarning
 from fermi.fitting.label_stage import AdjustedLabels
@@ -28,15 +28,24 @@ from fermi.tables.task import Prepared
 # Labels that are all the same are no better than a constant, which is said first of all.
 _SAID_ELSEWHERE = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ConstantPredictionWarning)
 _HELD_OUT = "held-out training rows"
+_SAVED = "trained again on all {:,} rows after the choice; figures here are of the model of the training rows alone"
+
+
+def _silent(_: str) -> None:
+    """Say nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained model, ready to save, what a page says of it, and what it reaches on held-out rows under a bound."""
+    """A trained model, ready to save, what a page says of it, and what it reaches on held-out rows under a bound.
+
+    `rows` is how many the saved model was trained on: all, where it was trained again after the choice.
+    """
 
     saved: SavedModel
     record: ReportRecord
     held_out: Figures | None
+    rows: int
 
 
 @contextmanager
@@ -54,7 +63,15 @@ def gathered(notes: list[str]) -> Iterator[None]:
 
 
 def train(
-    rows: Prepared, kind: str, *, lam: float | None = None, decision: str = "auto", asked: Asked = NOTHING, source: str
+    rows: Prepared,
+    kind: str,
+    *,
+    lam: float | None = None,
+    decision: str = "auto",
+    asked: Asked = NOTHING,
+    source: str,
+    refit: bool = False,
+    say: Callable[[str], None] = _silent,
 ) -> Trained:
     """Fit a model without fairness and one with it, and audit both.
 
@@ -72,6 +89,10 @@ def train(
         What the labels are to keep.
     source : str
         What the data are called.
+    refit : bool
+        Whether the model that is saved is trained again on all rows, test rows included, the way that was chosen.
+    say : callable
+        Is told what is going on.
     """
     if lam is None:
         lam = 0.0 if asked.needs_labels else 1.0
@@ -79,34 +100,71 @@ def train(
     notes = [*rows.taken(), *rows.notes]
     plain = None
     if lam or asked.anything:
+        say("training a model without fairness")
         with gathered([]):
             plain = _fit_plain(rows, kind)
+    say("training" + (" and looking for what keeps the bound" if asked.anything else " with fairness"))
     with gathered(notes):
         found = _fit(rows, kind, lam, decision, asked)
+    say("measuring")
     facts = facts_of(rows, kind, source, {"train": len(rows.train.y), "test": len(rows.test.y)})
-    model = found.model
+    held_out = found.figures
     record = ReportRecord(
         title="",
         facts=facts,
         points=tuple(_point(each, rows) for each in (plain, found) if each is not None),
         chosen=0 if plain is None else 1,
         reason=_reason(found, asked, rows),
-        lam_path=model.lam_path_,
+        lam_path=found.model.lam_path_,
         notes=tuple(notes),
         rule=_rule(found, rows),
     )
-    record = _judged(record, asked, rows, plain, found)
-    saved = SavedModel(kind, model, rows.encoder, found.classes, rows.task, float(model.lam_), facts)
-    return Trained(saved, record, found.figures)
+    record = _with_verdict(record, asked, rows, plain, found)
+    if refit:
+        say("training again on all rows")
+        rows = rows.whole()
+        found = _fit_again(rows, kind, found, decision, asked)
+        facts |= {"Saved model": _SAVED.format(len(rows.train.y))}
+        record = replace(record, facts=facts, notes=(*record.notes, *_beyond(found, rows, asked)))
+    saved = SavedModel(kind, found.model, rows.encoder, found.classes, rows.task, float(found.model.lam_), facts)
+    return Trained(saved, record, held_out, len(rows.train.y))
 
 
-def _judged(record: ReportRecord, asked: Asked, rows: Prepared, plain: _Fitted | None, found: _Fitted) -> ReportRecord:
+def _fit_again(rows: Prepared, kind: str, found: _Fitted, decision: str, asked: Asked) -> _Fitted:
+    """Fit once more the way that was chosen: at the same λ, and with labels where labels were taken."""
+    lam = float(found.model.lam_)
+    with gathered([]):
+        if asked.needs_labels:
+            return _fit(rows, kind, lam, decision, asked)
+        return _fit(rows, kind, lam, "labels", asked) if found.by_labels else _fit(rows, kind, lam, "auto", NOTHING)
+
+
+def _beyond(again: _Fitted, rows: Prepared, asked: Asked) -> list[str]:
+    """Say that the model trained on all rows is beyond the bound on these very rows, where it plainly is."""
+    if asked.max_violation is None:
+        return []
+    labels, found = again.model.predict(rows.train.X), []
+    for coded in rows.train.groups.values():
+        gap = judged(rows.train.y, labels, sensitive_features=coded, notion=rows.fairness, classes=rows.classes).gap
+        if gap.low > asked.max_violation:
+            found.append(
+                f"The saved model, trained on all rows, has a gap of {gap.value:.3f} on these very rows, beyond the "
+                "bound: without `refit` the model that was judged is saved."
+            )
+    return found[:1]
+
+
+def _with_verdict(
+    record: ReportRecord, asked: Asked, rows: Prepared, plain: _Fitted | None, found: _Fitted
+) -> ReportRecord:
     """A report with its verdict, its price and its title."""
     labels = found.model.predict(rows.test.X)
     paid = None
     if plain is not None:
         paid = price(rows.test.y, plain.model.predict(rows.test.X), labels, rows.test.groups, rows.favourable)
     needless = paid is not None and not paid.changed and asked.anything
+    if plain is not None and needless and plain.model.lam_ == found.model.lam_:  # one model, which is shown once
+        record, paid = replace(record, points=record.points[1:], chosen=0), None
     return with_verdict(record, rows.task.target, asked, paid, kept=found.kept, needless=needless)
 
 

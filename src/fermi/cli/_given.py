@@ -1,0 +1,105 @@
+"""The commands on somebody else's predictions, with their options: `fermi audit` and `fermi adjust`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from fermi.cli._app import app
+from fermi.cli._flags import (
+    Advantaged,
+    Attributes,
+    Confidence,
+    File,
+    Ignore,
+    Json,
+    MaxRate,
+    MaxViolation,
+    MinRate,
+    MinRatio,
+    Notion,
+    Require,
+    Sensitive,
+    Slack,
+)
+
+
+@app.command("audit")
+def audit_command(
+    file: File,
+    sensitive: Sensitive,
+    target: Annotated[str | None, typer.Option(metavar="COL", help="The column of true labels.")] = None,
+    prediction: Annotated[str | None, typer.Option(metavar="COL", help="The column of predicted labels.")] = None,
+    probability: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="Instead: the probability of the second of two classes, or one per class."),
+    ] = None,
+    notion: Notion = "demographic_parity",
+    advantaged: Advantaged = None,
+    max_violation: MaxViolation = None,
+    min_ratio: MinRatio = None,
+    require: Annotated[
+        bool, typer.Option("--require", help="Exit with code 3, and write nothing, where a bound is missed.")
+    ] = False,
+    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    min_group_size: Annotated[
+        int | None, typer.Option(help="Withhold the figures of groups with fewer rows, for privacy.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A page (.html), the groups (.csv) or everything (.json).")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure how far somebody's predictions depend on the group."""
+    from fermi.cli.audit import Question, run
+    from fermi.tables.asked import Asked
+
+    columns = (target, prediction, probability or (), sensitive)
+    asked = Asked(max_violation, min_ratio)
+    question = Question(*columns, notion, confidence, min_group_size, advantaged or (), asked)
+    run(file, question, output=output, as_json=json, required=require)
+
+
+@app.command("adjust")
+def adjust_command(
+    file: File,
+    target: Annotated[str, typer.Option(metavar="COL", help="The column of true labels; rows may lack it.")],
+    sensitive: Sensitive,
+    probability: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL",
+            help="The probability of the last of two classes, or one column per class, sorted; by default the columns "
+            "probability=LABEL, as `fermi predict` writes them.",
+        ),
+    ] = None,
+    notion: Notion = "demographic_parity",
+    max_violation: Annotated[
+        float | None, typer.Option(help="The largest gap between groups; 0.02 unless another bound is given.")
+    ] = None,
+    min_ratio: MinRatio = None,
+    min_rate: MinRate = None,
+    max_rate: MaxRate = None,
+    slack: Slack = None,
+    confidence: Confidence = None,
+    require: Require = False,
+    attributes: Attributes = "intersection",
+    advantaged: Advantaged = None,
+    ignore: Ignore = None,
+    seed: Annotated[int, typer.Option(help="Of the rows that are held out.")] = 0,
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where to write; FILE with -labels in its name if absent.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Give somebody else's probabilities labels that keep a bound, and add them to the rows of the file."""
+    from fermi.cli.adjust import run
+    from fermi.tables.asked import Asked
+    from fermi.tables.task import Task
+
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, 0.25, seed)
+    if max_violation is None and min_ratio is None and min_rate is None and max_rate is None:
+        max_violation = 0.02
+    asked = Asked(max_violation, min_ratio, min_rate, max_rate, slack, confidence)
+    run(file, task, probability or (), asked, output=output, as_json=json, required=require)

@@ -52,6 +52,16 @@ def test_the_fairness_term_closes_the_gap(name: str, package: str) -> None:
     assert fair_accuracy > 0.7
 
 
+@pytest.mark.slow
+def test_monitoring_notices_a_model_that_turns_against_a_group() -> None:
+    pytest.importorskip("duckdb", reason="the extra `sql` is not installed")
+    main = load("monitoring").main
+    lows = main()
+    assert max(lows[:10]) < 0.02
+    assert min(lows[12:]) > 0.02  # three of seven days are enough
+    assert max(main(drift=0.0)) < 0.02
+
+
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
 def test_examples_are_short(path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()

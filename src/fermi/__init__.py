@@ -34,7 +34,8 @@ _HOME = {
     **dict.fromkeys(
         ["ConstantPredictionWarning", "FermiError", "SmallGroupWarning", "UnfairTrainingWarning"], "fermi.errors"
     ),
-    **dict.fromkeys(["Audit", "audit"], "fermi.auditing"),
+    **dict.fromkeys(["Audit", "RunningAudit", "audit"], "fermi.auditing"),
+    "audit_files": "fermi.tables.audited",
     **dict.fromkeys(["TradeoffCurve", "tradeoff_curve"], "fermi.tradeoff"),
     "FairLabels": "fermi.labels",
     "FermiClassifier": "fermi.linear.classifier",
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi import scorers as scorers
     from fermi import theory as theory
     from fermi.auditing import Audit as Audit
+    from fermi.auditing import RunningAudit as RunningAudit
     from fermi.auditing import audit as audit
     from fermi.errors import ConstantPredictionWarning as ConstantPredictionWarning
     from fermi.errors import FermiError as FermiError
@@ -76,6 +78,7 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi.notions import EqualizedOdds as EqualizedOdds
     from fermi.notions import EqualOpportunity as EqualOpportunity
     from fermi.notions import Notion as Notion
+    from fermi.tables.audited import audit_files as audit_files
     from fermi.tradeoff import TradeoffCurve as TradeoffCurve
     from fermi.tradeoff import tradeoff_curve as tradeoff_curve
 

@@ -271,7 +271,7 @@ def test_one_clear_sentence(case: str) -> None:
         (lambda c: Contingency([1.0, 1.0]), "`table` has 1 dimensions; expected conditions × groups × classes."),
         (lambda c: Contingency([[1.0, 1.0]], classes=("a",)), "`classes` is 'a'; expected 2 different labels."),
         (lambda c: Contingency([[1.0, 1.0]], classes=NO_LABELS[0]), "`classes` is 3; expected 2 different labels."),
-        (lambda c: Contingency([[1.0], [1.0]], groups=NO_LABELS[1]), "`groups` is 7.5; expected 2 different labels."),
+        (lambda c: Contingency([[1.0], [1.0]], groups=NO_LABELS[1]), "`groups` is '7.5'; expected 2 different labels."),
         (lambda c: EqualOpportunity([]), "`advantaged` is []; expected at least one label, none missing and none of"),
         (lambda c: EqualOpportunity([[1]]), "`advantaged` is [[1]]; expected labels: numbers, words or dates."),
         (lambda c: ConditionalParity([1, 2], within=3), "`within` holds 3, which does not occur; expected among 1, 2."),

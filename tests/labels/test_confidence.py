@@ -88,7 +88,7 @@ def test_without_confidence_there_is_no_limit() -> None:
 
 @pytest.mark.slow
 def test_what_is_certified_is_seldom_false() -> None:
-    truth, draws, confidence = rows(40000, seed=99), 30, 0.9
+    truth, draws, confidence = rows(40000, seed=99), 16, 0.9
     false = certified = 0
     for seed in range(draws):
         with warnings.catch_warnings():

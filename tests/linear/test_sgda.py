@@ -53,7 +53,7 @@ def test_the_output_is_the_last_the_mean_or_a_random_iterate(classes: int, batch
     assert mean.theta == pytest.approx(np.mean([theta for theta, _ in every], axis=0), rel=1e-8)
     assert history[-1]["loss"] == pytest.approx(objective.evaluate(design.logits(mean.theta)).loss)
     seen = []
-    for seed in range(100):
+    for seed in range(30):
         rng = np.random.default_rng(seed)
         seen.append(int(rng.integers(1, total + 1)))
         every = iterates(design, objective, np.concatenate([shuffled(40, rng), shuffled(40, rng)]), batch, steps)
@@ -62,7 +62,7 @@ def test_the_output_is_the_last_the_mean_or_a_random_iterate(classes: int, batch
         assert drawn.duals[0] == pytest.approx(every[seen[-1] - 1][1], rel=1e-10)
         assert history[-1]["step"] == total
         assert not drawn.converged
-    assert {1, 10} <= set(seen) if batch == 8 else len(set(seen)) > 40
+    assert {1, 10} <= set(seen) if batch == 8 else len(set(seen)) > 20
 
 
 def test_rows_drawn_with_replacement() -> None:

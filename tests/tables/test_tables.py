@@ -19,10 +19,10 @@ import pytest
 from fermi import tables
 from fermi._files import whole_file, whole_folder
 from fermi.errors import FermiError
+from fermi.inputs.natural import natural
+from fermi.inputs.table_encoder import TableEncoder
 from fermi.linear.classifier import FermiClassifier
 from fermi.tables import kinds
-from fermi.tables.columns import natural
-from fermi.tables.encoder import TableEncoder
 from fermi.tables.formats import read_raw, read_table, write_table
 from fermi.tables.model_folder import ARRAYS, MARK, SavedModel
 from fermi.tables.task import Task, prepare

@@ -6,4 +6,6 @@ from fermi.auditing._by_column import audits_by_column as audits_by_column
 from fermi.auditing._judged import judged as judged
 from fermi.auditing._rates import SMALL as SMALL
 from fermi.auditing._result import Audit as Audit
+from fermi.auditing._running import RunningAudit as RunningAudit
+from fermi.auditing._use import ranking as ranking
 from fermi.auditing._use import usefulness as usefulness

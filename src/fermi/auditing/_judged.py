@@ -12,7 +12,8 @@ from fermi._typing import Floats
 from fermi.auditing._intervals import Intervals
 from fermi.auditing._noise import Sums
 from fermi.auditing._rates import SMALL, wilson, words
-from fermi.auditing._tally import Tally, tally
+from fermi.auditing._reading import tally
+from fermi.auditing._tally import Tally
 from fermi.errors import bad_argument, listed
 from fermi.formulas.stacked import NAMES, measures
 from fermi.notions import Notion, as_notion
@@ -56,6 +57,13 @@ def judged(
         NaN for a gap where no two groups have enough rows.
     """
     counted = tally(y_true, labels, sensitive_features, as_notion(notion), classes, None)
+    return judge_tally(counted, favourable=favourable, confidence=confidence, least=least, gap=gap)
+
+
+def judge_tally(
+    counted: Tally, *, favourable: Any, confidence: float, least: int = SMALL, gap: Estimate | None = None
+) -> JudgedRecord:
+    """Judge what was counted, as `judged` does."""
     rows = counted.conditioned(counted.rows).sum(axis=2)
     enough = rows >= least
     sums = Sums(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -13,6 +14,10 @@ from fermi.records import AuditRecord, Estimate, GroupRecord, MeasureRecord, Poi
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fermi.auditing._tally import Tally
+    from fermi.measures import Contingency
+    from fermi.notions import Notion
 
 
 _MOST_ROWS = 60  # of a notebook's table
@@ -42,16 +47,94 @@ class Audit:
     [0.5, 1.0]
     """
 
-    def __init__(
-        self,
-        record: AuditRecord,
-        verdict: VerdictRecord | None = None,
-        summary: tuple[str, ...] = (),
-        warnings: tuple[str, ...] = (),
-    ) -> None:
+    def __init__(self, record: AuditRecord, counted: Tally | None = None) -> None:
         self.record = record
-        # What the page says first.
-        self._first: dict[str, Any] = {"verdict": verdict, "summary": summary, "warnings": warnings}
+        self._counted = counted
+        self._first: dict[str, Any] = {}
+
+    def judged(self, favourable: Any = None) -> Audit:
+        """The audit with what can be told of groups that have enough rows, and what its labels are worth.
+
+        Parameters
+        ----------
+        favourable : label, optional
+            The class that people want, whose ratio the four-fifths rule is about.
+
+        Returns
+        -------
+        Audit
+            Its record has `judged` and `use`. Groups that are withheld are not spoken of.
+        """
+        from fermi.auditing._judged import judge_tally
+        from fermi.auditing._use import use_of
+
+        if self._counted is None:
+            return self
+        gap = self.record.measure("parity_difference")
+        told = judge_tally(self._counted, favourable=favourable, confidence=self.record.confidence, gap=gap)
+        label = self.record.label if told.favourable is None else told.favourable
+        record = replace(self.record, judged=told, use=use_of(self._counted), label=label)
+        return Audit(record, self._counted)
+
+    def with_words(self, verdict: VerdictRecord | None, summary: tuple[str, ...], warnings: tuple[str, ...]) -> Audit:
+        """The audit with what its page is to say first.
+
+        Parameters
+        ----------
+        verdict : VerdictRecord or None
+            Whether a request was met.
+        summary, warnings : tuple of str
+            The sentences that follow, and what must not be overlooked.
+
+        Returns
+        -------
+        Audit
+            The same figures.
+        """
+        found = Audit(self.record, self._counted)
+        found._first = {"verdict": verdict, "summary": summary, "warnings": warnings}
+        return found
+
+    @classmethod
+    def from_contingency(
+        cls,
+        contingency: Contingency,
+        *,
+        notion: str | Notion | None = None,
+        confidence: float = 0.95,
+        min_group_size: int = 0,
+        n_boot: int = 1000,
+        random_state: Any = 0,
+    ) -> Audit:
+        """Audit a table, without the rows it was counted from: the result of a GROUP BY, or the sum of many days.
+
+        Parameters
+        ----------
+        contingency : Contingency
+            A table of labels, not of probabilities. Whole weights are taken for counts of rows. Of other weights there
+            are values but no intervals, since sums of weights do not tell how many rows they are of.
+        notion : str or Notion, optional
+            By default that of the table. A table whose conditions are all true labels ("equalized_odds") can be asked
+            for the other notions too, and its audit has errors and true and false positive rates.
+        confidence, min_group_size, n_boot, random_state
+            As in `fermi.audit`.
+
+        Returns
+        -------
+        Audit
+            As of the rows themselves, but that rows of unknown group are in no figure, the overall error included.
+
+        Examples
+        --------
+        >>> from fermi import Audit, Contingency
+        >>> table = Contingency([[30, 10], [40, 40]], groups=["a", "b"])
+        >>> Audit.from_contingency(table).frame["rate_1"].tolist()
+        [0.25, 0.5]
+        """
+        from fermi.auditing._answer import Asked
+        from fermi.auditing._tables import audit_table
+
+        return audit_table(contingency, notion, Asked.of(confidence, min_group_size, n_boot, random_state))
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -60,7 +143,7 @@ class Audit:
 
         rows = [_flat(group) for group in self.record.groups]
         frame = pd.DataFrame(rows, index=pd.Index([group.group for group in self.record.groups], name="group"))
-        if frame["rows"].notna().all():
+        if (frame["rows"] % 1 == 0).all():
             frame["rows"] = frame["rows"].astype(int)
         return frame
 

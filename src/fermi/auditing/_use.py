@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from fermi._typing import Floats, Ints
 from fermi.auditing._rates import words
+from fermi.auditing._tally import Tally
 from fermi.inputs.columns import read_column
 from fermi.inputs.features import known_target
 from fermi.records import UseRecord
@@ -51,11 +53,47 @@ def usefulness(y_true: Any, labels: Any, classes: Sequence[Any], F: Floats | Non
     )
 
 
+def use_of(counted: Tally) -> UseRecord | None:
+    """What the labels that were counted are worth, as `usefulness` tells it; None without true labels."""
+    if counted.label_of is None:
+        return None
+    table = counted.labelled(counted.hard.sum(axis=1) + counted.unknown[1])  # true × predicted
+    names, true, said = words(counted.classes), table.sum(axis=1), table.sum(axis=0)
+    total, constant, common = float(table.sum()), int(true.argmax()), int(said.argmax())
+    occurs = true > 0
+    others = np.arange(len(names)) != constant
+    gained, lost = float(np.diag(table)[others].sum()), float(table[constant, others].sum())
+    return UseRecord(
+        constant=names[constant],
+        constant_error=1.0 - float(true[constant]) / total,
+        balanced_accuracy=float((np.diag(table)[occurs] / true[occurs]).mean()),
+        common=names[common],
+        alike=float(said[common]) / total,
+        better=gained - lost > _CHANCE * math.sqrt(gained + lost),
+    )
+
+
 def _better(y: Ints, given: Ints, constant: int) -> bool:
     """Whether labels err less than the constant by more than chance explains, row by row."""
     gained = int(np.count_nonzero((given != constant) & (given == y)))
     lost = int(np.count_nonzero((given != constant) & (y == constant)))
     return bool(gained - lost > _CHANCE * np.sqrt(gained + lost))
+
+
+def ranking(y_true: Any, classes: Sequence[Any], F: Floats) -> float | None:
+    """How well probabilities rank: the AUC of `usefulness`.
+
+    Parameters
+    ----------
+    y_true : (n,) labels
+        What is true.
+    classes : sequence
+        All classes, in the order of the columns of `F`.
+    F : (n, m) array
+        Probabilities.
+    """
+    y = known_target(cast(Any, read_column(y_true, "y_true")), list(classes), "y_true")
+    return _auc(y, F, np.bincount(y, minlength=len(classes)) > 0)
 
 
 def _auc(y: Ints, F: Floats, occurs: Any) -> float | None:

@@ -27,7 +27,10 @@ from fermi.cli._flags import (
 
 @app.command("audit")
 def audit_command(
-    file: File,
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A table, a folder of tables or a quoted pattern.", show_default=False),
+    ],
     sensitive: Sensitive,
     target: Annotated[str | None, typer.Option(metavar="COL", help="The column of true labels.")] = None,
     prediction: Annotated[str | None, typer.Option(metavar="COL", help="The column of predicted labels.")] = None,
@@ -52,8 +55,9 @@ def audit_command(
     json: Json = False,
 ) -> None:
     """Measure how far somebody's predictions depend on the group."""
-    from fermi.cli.audit import Question, run
+    from fermi.cli.audit import run
     from fermi.tables.asked import Asked
+    from fermi.tables.audited import Question
 
     columns = (target, prediction, probability or (), sensitive)
     asked = Asked(max_violation, min_ratio)

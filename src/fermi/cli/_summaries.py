@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 
 from fermi.cli._console import Console, printable
+from fermi.inputs.table_encoder import TableEncoder
 from fermi.records import (
     AuditRecord,
     ChargeRecord,
@@ -21,7 +22,6 @@ from fermi.records import (
     ReportRecord,
     UseRecord,
 )
-from fermi.tables.encoder import TableEncoder
 from fermi.tables.task import describe
 
 _SHOWN_COLUMNS = 40

@@ -57,7 +57,7 @@ class Prediction:
         return out, self.declared
 
 
-def read_prediction(y_pred: Any, classes: Sequence[Any] | None) -> Prediction:
+def read_prediction(y_pred: Any, classes: Sequence[Any] | None, argument: str = "y_pred") -> Prediction:
     """Read labels or probabilities, told apart by their dimensions."""
     declared = None if classes is None else read_labels(classes, "classes")
     frame = as_frame(y_pred, "y_pred")
@@ -66,7 +66,7 @@ def read_prediction(y_pred: Any, classes: Sequence[Any] | None) -> Prediction:
     is_matrix = not isinstance(y_pred, str | bytes) and hasattr(y_pred, "__len__") and _dimensions(y_pred) > 1
     if is_matrix:
         return Prediction(_read_matrix(read_array(y_pred, "y_pred"), declared), declared)
-    return Prediction(_read_predicted(y_pred), declared)
+    return Prediction(_read_predicted(y_pred, argument), declared)
 
 
 def _dimensions(data: Any) -> int:
@@ -97,36 +97,36 @@ def _as_floats(values: Any, argument: str, expected: str) -> Floats:
     return np.where(np.ma.getmaskarray(values), np.nan, floats) if np.ma.isMaskedArray(values) else floats
 
 
-def _read_predicted(y_pred: Any) -> Codes:
-    codes = encode(read_column(y_pred, "y_pred", _EITHER), "y_pred")
+def _read_predicted(y_pred: Any, argument: str) -> Codes:
+    codes = encode(read_column(y_pred, argument, _EITHER), argument)
     if codes.n_unknown:
-        raise bad_argument("y_pred", f"has {codes.n_unknown} missing entries", "a prediction in every row")
+        raise bad_argument(argument, f"has {codes.n_unknown} missing entries", "a prediction in every row")
     values: Sequence[Any] = () if isinstance(codes.values_of, range) else codes.values_of
     fraction = next((v for v in values if isinstance(v, float) and not v.is_integer()), None)
     if fraction is not None:
         raise bad_argument(
-            "y_pred",
+            argument,
             f"holds numbers such as {fraction:.4g}",
             "labels, or an (n, m) matrix of probabilities (for the scores p of one class: np.column_stack([1 - p, p]))",
         )
     return codes
 
 
-def read_weight(sample_weight: Any) -> Floats | None:
+def read_weight(sample_weight: Any, argument: str = "sample_weight") -> Floats | None:
     """Read weights as float64, or None for ones."""
     if sample_weight is None:
         return None
     expected = "one number of at least zero per row"
-    column = read_column(sample_weight, "sample_weight", expected)
+    column = read_column(sample_weight, argument, expected)
     array = column.to_numpy() if isinstance(column, nw.Series) else column
     if array.dtype.kind not in "biufO":
-        raise bad_argument("sample_weight", f"is of the type {array.dtype}", expected)
-    weight = np.ascontiguousarray(_as_floats(array, "sample_weight", expected))
+        raise bad_argument(argument, f"is of the type {array.dtype}", expected)
+    weight = np.ascontiguousarray(_as_floats(array, argument, expected))
     if not (np.isfinite(weight).all() and (weight >= 0).all()):
-        raise bad_argument("sample_weight", "holds negative, missing or infinite numbers", expected)
+        raise bad_argument(argument, "holds negative, missing or infinite numbers", expected)
     if len(weight) and not weight.any():
-        raise bad_argument("sample_weight", "is zero in every row", "a positive weight in at least one")
+        raise bad_argument(argument, "is zero in every row", "a positive weight in at least one")
     with np.errstate(over="ignore"):
         if not np.isfinite(weight.sum()):
-            raise bad_argument("sample_weight", "has no finite sum", "weights that can be added")
+            raise bad_argument(argument, "has no finite sum", "weights that can be added")
     return weight

@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 
 from fermi._typing import Floats
 from fermi.errors import FermiError, bad_argument, listed
-from fermi.inputs.cells import count, n_cells
-from fermi.inputs.codes import Codes
-from fermi.inputs.columns import as_frame, check_rows, read_column, read_columns, read_labels
+from fermi.inputs.columns import read_columns, read_labels
 from fermi.inputs.encode import same_kind, sort_key
-from fermi.inputs.groups import ARGUMENT, arrange, group_codes, label_order, positions
-from fermi.inputs.predictions import Prediction, read_prediction, read_weight
+from fermi.inputs.groups import ARGUMENT, label_order, positions
+from fermi.measures._counting import Rows, count_rows
+from fermi.measures._counts import CALLED, read_counts
 from fermi.notions import Notion, as_notion
 
 _AXES = ("conditions", "groups", "classes")
@@ -76,9 +75,8 @@ class Contingency:
             raise bad_argument("n_unknown", f"is {n_unknown!r}", "a weight of at least zero")
         fields: dict[str, Any] = {"table": cells, "n_unknown": float(n_unknown), "notion": notion, "soft": bool(soft)}
         for name, given, size in zip(_AXES, (conditions, groups, classes), cells.shape, strict=True):
-            if not isinstance(given, Sized):
-                raise bad_argument(name, f"is {given!r}", f"{size} different labels")
-            labels = read_labels(given, name) if len(given) else tuple(range(size))
+            left_out = isinstance(given, Sized) and not len(given)
+            labels = tuple(range(size)) if left_out else read_labels(given, name)
             labels = tuple(map(str, labels)) if name == "groups" else labels
             if len(set(labels)) != size:
                 raise bad_argument(name, f"is {listed(labels)}", f"{size} different labels")
@@ -126,30 +124,54 @@ class Contingency:
         Contingency
             With the groups that occur in any row, inside 𝒵 or not.
         """
-        notion = as_notion(notion)
-        prediction = read_prediction(y_pred, classes)
-        columns = read_columns(sensitive_features, ARGUMENT)
-        weight = read_weight(sample_weight)
-        n = check_rows(
-            [
-                ("y_pred", as_frame(y_pred, "y_pred")),
-                *((ARGUMENT if name is None else f"{ARGUMENT}[{name!r}]", column) for name, column in columns.items()),
-                ("y_true", None if y_true is None else read_column(y_true, "y_true")),
-                ("sample_weight", sample_weight),
-                ("notion", notion.column),
-            ]
-        )
-        groups = group_codes(columns)
-        unknown = float(groups.n_unknown) if weight is None else float(weight[groups.is_unknown()].sum())
-        if unknown == (n if weight is None else weight.sum()):
-            raise bad_argument(ARGUMENT, "is unknown in every row", "a known group in at least one")
-        # A row of weight zero is as good as absent: what only such rows show is dropped.
-        keep = None if weight is None or weight.all() else weight > 0
-        conditions = notion.conditions(y_true, n, prediction.declared or (), keep)
-        if n_cells(conditions, groups, prediction) > max(1 << 20, 4 * n):
-            prediction, groups = prediction.compact(), groups.compact()
-        counts = count(conditions, groups, prediction, weight)
-        return _labelled(counts, conditions, tuple(columns), groups, prediction, notion, unknown)
+        rows = Rows(y_pred, read_columns(sensitive_features, ARGUMENT), y_true, sample_weight)
+        return cls(*count_rows(rows, as_notion(notion), classes))
+
+    @classmethod
+    def from_counts(
+        cls,
+        frame: Any,
+        *,
+        prediction: str,
+        group: str | Sequence[str],
+        weight: str,
+        condition: str | None = None,
+        notion: str | Notion | None = None,
+    ) -> Contingency:
+        """Take the result of a GROUP BY, from any engine, as a table.
+
+        Parameters
+        ----------
+        frame : table of pandas, polars or pyarrow, dict of columns, or Arrow stream
+            One row for each combination that occurs; rows of the same combination are added up.
+        prediction : str
+            The column of predicted labels.
+        group : str or sequence of str
+            The sensitive column or columns; several mean the combinations that occur. Rows with a missing entry are
+            left out and counted in the table's `n_unknown`.
+        weight : str
+            The column of counts, such as that of COUNT(*), or of sums of weights.
+        condition : str, optional
+            The column Z within whose values groups are compared; a missing entry leaves its rows out. Without one all
+            rows are compared with each other.
+        notion : str or Notion, optional
+            What the condition is, where it is the true label: "equalized_odds" or "equal_opportunity". Tables merge
+            with those of `from_predictions` of the same notion. By default `condition` is any column, as that of
+            `ConditionalParity`.
+
+        Returns
+        -------
+        Contingency
+
+        Examples
+        --------
+        >>> found = {"label": [0, 1, 1], "sex": ["F", "F", "M"], "n": [30, 10, 25]}
+        >>> c = Contingency.from_counts(found, prediction="label", group="sex", weight="n")
+        >>> c.table.tolist(), c.groups
+        ([[[30.0, 10.0], [0.0, 25.0]]], ('sex=F', 'sex=M'))
+        """
+        rows, chosen = read_counts(frame, prediction, group, weight, condition, notion)
+        return cls(*count_rows(rows, chosen, called=CALLED))
 
     @property
     def total(self) -> float:
@@ -261,28 +283,6 @@ def _by_value(labels: Iterable[Any]) -> list[Any]:
 
 # The order that a table of all rows would have, per axis.
 _ORDERS: tuple[Callable[[Iterable[Any]], list[Any]], ...] = (_by_value, label_order, _by_value)
-
-
-def _labelled(
-    counts: Floats,
-    conditions: Codes,
-    columns: tuple[str | None, ...],
-    groups: Codes,
-    prediction: Prediction,
-    notion: Notion,
-    n_unknown: float,
-) -> Contingency:
-    """Make a Contingency of counts: drop what never occurred, name the axes, put the groups into their order."""
-    by_group = counts.sum(axis=(0, 2))
-    occurs = np.flatnonzero(by_group[1:] > 0)
-    labels, places = arrange(groups, occurs.tolist())
-    table = np.zeros((len(labels), len(conditions.values_of), counts.shape[2]))
-    # Two values with the same label, such as 1 and "1", are one group: add, do not assign.
-    np.add.at(table, np.array(places, dtype=np.intp), counts[1:, 1 + occurs].swapaxes(0, 1))
-    table, classes = prediction.name_classes(table.swapaxes(0, 1), counts.sum(axis=(0, 1)) > 0)
-    title = notion.describe(conditions.values_of)
-    soft = not isinstance(prediction.source, Codes)
-    return Contingency(table, conditions.values_of, labels, classes, n_unknown, title, soft, columns)
 
 
 def _read_table(table: ArrayLike) -> Floats:

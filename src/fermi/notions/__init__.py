@@ -12,4 +12,5 @@ from fermi.notions._named import EqualizedOdds as EqualizedOdds
 from fermi.notions._named import EqualOpportunity as EqualOpportunity
 from fermi.notions._named import as_notion as as_notion
 from fermi.notions._notion import Notion as Notion
+from fermi.notions._titles import notion_of as notion_of
 from fermi.notions._weights import ConditionWeights as ConditionWeights

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from fermi._files import whole_file
 from fermi.errors import DataError, bad_argument, listed
+from fermi.inputs.natural import MISSING
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
-"""What a text file has where nothing is known."""
 
 
 def read_table(path: str | Path) -> pd.DataFrame:

@@ -9,12 +9,12 @@ import numpy as np
 
 from fermi._typing import Floats, Ints
 from fermi.errors import FermiError, listed
+from fermi.inputs.natural import natural
+from fermi.inputs.table_encoder import TableEncoder
 from fermi.notions import Notion
-from fermi.tables.columns import natural, require_columns
-from fermi.tables.encoder import TableEncoder
 from fermi.tables.favourable import wanted_last
 from fermi.tables.probabilities import checked_probabilities, named_columns
-from fermi.tables.task import Task, check_columns, read_groups
+from fermi.tables.task import Task, check_columns, read_groups, require_columns
 
 if TYPE_CHECKING:
     import pandas as pd

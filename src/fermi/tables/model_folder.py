@@ -13,9 +13,9 @@ import numpy as np
 import fermi
 from fermi._archive import Archive
 from fermi.errors import DataError, FermiError
+from fermi.inputs.plain import from_plain
+from fermi.inputs.table_encoder import TableEncoder
 from fermi.tables import kinds
-from fermi.tables.encoder import TableEncoder
-from fermi.tables.plain import from_plain
 from fermi.tables.task import Task
 
 if TYPE_CHECKING:

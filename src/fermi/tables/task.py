@@ -12,9 +12,9 @@ from fermi.auditing import audited_groups
 from fermi.datasets.common.loading import split
 from fermi.errors import FermiError, listed
 from fermi.inputs.coded_groups import CodedGroups
+from fermi.inputs.natural import MOST_LABELS, natural, refuse_amounts
+from fermi.inputs.table_encoder import ColumnRule, TableEncoder
 from fermi.notions import Notion, as_notion
-from fermi.tables.columns import MOST_LABELS, natural, refuse_amounts, require_columns
-from fermi.tables.encoder import ColumnRule, TableEncoder
 from fermi.tables.favourable import favourable_label, given_labels, wanted_last
 
 if TYPE_CHECKING:
@@ -196,6 +196,18 @@ def check_columns(frame: pd.DataFrame, task: Task) -> None:
     for name in (task.target, *task.sensitive):
         if name in task.ignore:
             raise FermiError(f"The column {name!r} is to be ignored, and to be used as the target or a group.")
+
+
+def require_columns(frame: pd.DataFrame, wanted: dict[str, Sequence[str]]) -> None:
+    """Refuse names that the table does not have, by the argument that gave them."""
+    for argument, names in wanted.items():
+        for name in names:
+            if name not in frame.columns:
+                near = [c for c in frame.columns if c.strip().lower() == name.strip().lower()]
+                known = f"did you mean {near[0]!r}?" if near else f"the columns are {listed(frame.columns, limit=20)}."
+                raise FermiError(f"`{argument}` is {name!r}, but the file has no such column; {known}")
+        if len(set(names)) < len(names):
+            raise FermiError(f"`{argument}` names the same column twice.")
 
 
 def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, list[str]]:

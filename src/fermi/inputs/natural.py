@@ -1,34 +1,23 @@
-"""Columns of a table by their names: labels in their own type, and what can be no column of groups."""
+"""Labels and groups as a file shows them: words and whole numbers, few of them."""
 
 from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fermi.errors import FermiError, listed
+from fermi.errors import FermiError
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
 MOST_LABELS = 50  # more different numbers are an amount, not classes or groups
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+"""What a text file has where nothing is known."""
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)(\.0+)?")
-
-
-def require_columns(frame: pd.DataFrame, wanted: dict[str, Sequence[str]]) -> None:
-    """Refuse names that the table does not have, by the argument that gave them."""
-    for argument, names in wanted.items():
-        for name in names:
-            if name not in frame.columns:
-                near = [c for c in frame.columns if c.strip().lower() == name.strip().lower()]
-                known = f"did you mean {near[0]!r}?" if near else f"the columns are {listed(frame.columns, limit=20)}."
-                raise FermiError(f"`{argument}` is {name!r}, but the file has no such column; {known}")
-        if len(set(names)) < len(names):
-            raise FermiError(f"`{argument}` names the same column twice.")
 
 
 def natural(values: pd.Series[Any], what: str) -> NDArray[Any]:
@@ -36,7 +25,7 @@ def natural(values: pd.Series[Any], what: str) -> NDArray[Any]:
     distinct = values.unique().tolist()
     if len(distinct) > MOST_LABELS:
         raise FermiError(f"{what} holds {len(distinct):,} different values; expected a few classes.")
-    labels = [_label(value) for value in distinct]
+    labels = [label_of(value) for value in distinct]
     if None in labels:
         raise FermiError(f"{what} holds {distinct[labels.index(None)]!r}; expected words or whole numbers.")
     if len({type(label) for label in labels}) > 1:
@@ -45,7 +34,7 @@ def natural(values: pd.Series[Any], what: str) -> NDArray[Any]:
     return values.map(dict(zip(distinct, labels, strict=True))).to_numpy(dtype=dtype)
 
 
-def _label(value: Any) -> Any:
+def label_of(value: Any) -> Any:
     """One label, or None for what is none, such as a fraction."""
     if isinstance(value, bool | np.bool_):
         return bool(value)

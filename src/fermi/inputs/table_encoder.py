@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,18 +12,18 @@ import numpy as np
 from fermi._typing import Floats
 from fermi.errors import FermiError, listed
 from fermi.inputs.groups import word_of
-from fermi.tables.plain import from_plain
+from fermi.inputs.plain import from_plain
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_CATEGORIES = 100  # of one column that have a feature of their own
-_TEXT = 1000  # a column of more distinct words says little per word
-_FEW = 20
+TEXT = 1000  # a column of more distinct words says little per word
+FEW = 20  # categories, or numbers, that any column may have
 _MOSTLY = 0.9
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _KINDS = ("number", "date", "category", "ignored")
-_CONSTANT = "the same value in every row"
+_EMPTY, _CONSTANT = "no value in any row", "the same value in every row"
 
 
 @dataclass(frozen=True)
@@ -122,16 +122,26 @@ def _learn(name: str, values: pd.Series[Any]) -> ColumnRule:
     kind = _kind(values)
     if kind == "category":
         return _learn_category(name, values)
-    numbers = _numbers(kind, values)
+    numbers = numbers_of(kind, values)
     missing = int(np.isnan(numbers).sum())
     present = numbers[~np.isnan(numbers)]
     if not len(present):
-        return ColumnRule(name, "ignored", missing, "no value in any row")
+        return number_rule(name, kind, missing, None)
     with np.errstate(over="ignore", invalid="ignore"):
-        mean, scale = float(present.mean()), float(present.std())
-    if not np.isfinite([mean, scale]).all():
+        spread = (float(present.mean()), float(present.std()))
+    return number_rule(name, kind, missing, spread, constant=bool(present.min() == present.max()))
+
+
+def number_rule(
+    name: str, kind: str, missing: int, spread: tuple[float, float] | None, *, constant: bool = False
+) -> ColumnRule:
+    """The rule of a column of numbers, from the mean and standard deviation of those that are there, if any are."""
+    if spread is None:
+        return ColumnRule(name, "ignored", missing, _EMPTY)
+    mean, scale = spread
+    if not np.isfinite(spread).all():
         return ColumnRule(name, "ignored", missing, "numbers too large")
-    if present.min() == present.max():
+    if constant:
         # Whether it is there at all may still tell something.
         return ColumnRule(name, kind, missing, mean=mean) if missing else ColumnRule(name, "ignored", 0, _CONSTANT)
     return ColumnRule(name, kind, missing, mean=mean, scale=scale)
@@ -148,11 +158,15 @@ def _kind(values: pd.Series[Any]) -> str:
         return "number"
     n_present = int(values.notna().sum())
     for kind in ("number", "date"):
-        found = pd.Series(_numbers(kind, values)).dropna()
-        # All, or all but a few words that stand for something missing.
-        if len(found) == n_present or (len(found) >= _MOSTLY * n_present and found.nunique() > _FEW):
+        found = pd.Series(numbers_of(kind, values)).dropna()
+        if mostly(len(found), n_present, found.nunique()):
             return kind
     return "category"
+
+
+def mostly(n_found: int, n_present: int, n_distinct: int) -> bool:
+    """Whether words are numbers: all of them, or all but a few that stand for something missing."""
+    return n_found == n_present or (n_found >= _MOSTLY * n_present and n_distinct > FEW)
 
 
 def _are_days(values: pd.Series[Any]) -> bool:
@@ -163,16 +177,20 @@ def _are_days(values: pd.Series[Any]) -> bool:
 
 def _learn_category(name: str, values: pd.Series[Any]) -> ColumnRule:
     words = _words(values)
-    missing = len(values) - len(words)
-    counts = words.value_counts()
-    if not len(counts):
-        return ColumnRule(name, "ignored", missing, "no value in any row")
+    counts = {str(word): int(count) for word, count in words.value_counts().items()}
+    return category_rule(name, counts, len(values) - len(words))
+
+
+def category_rule(name: str, counts: Mapping[str, int], missing: int) -> ColumnRule:
+    """The rule of a column of categories, from how often each occurs; of more than `TEXT` some may be left out."""
+    if not counts:
+        return ColumnRule(name, "ignored", missing, _EMPTY)
     if len(counts) == 1 and not missing:
         return ColumnRule(name, "ignored", 0, _CONSTANT)
-    if len(counts) > _TEXT or (len(counts) > _FEW and len(counts) > 0.5 * len(words)):
+    if len(counts) > TEXT or (len(counts) > FEW and len(counts) > 0.5 * sum(counts.values())):
         return ColumnRule(name, "ignored", missing, f"text or identifier: {len(counts):,} distinct values")
     # By frequency, then by name, so that ties do not depend on the order of rows.
-    ranked = sorted(counts.index, key=lambda word: (-counts[word], word))
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))
     kept, rare = sorted(ranked[:MOST_CATEGORIES]), sorted(ranked[MOST_CATEGORIES:])
     return ColumnRule(name, "category", missing, categories=tuple(kept), rare=tuple(rare))
 
@@ -186,7 +204,7 @@ def _words(values: pd.Series[Any]) -> pd.Series[Any]:
         return present.astype(str)
 
 
-def _numbers(kind: str, values: pd.Series[Any]) -> Floats:
+def numbers_of(kind: str, values: pd.Series[Any]) -> Floats:
     """The values as floats, NaN where missing, infinite or no number; dates count days.
 
     Dates in words must begin with year, month and day: of 03/04/2020 nobody knows which is the month.
@@ -206,7 +224,7 @@ def _numbers(kind: str, values: pd.Series[Any]) -> Floats:
 def _fill_number(column: ColumnRule, values: pd.Series[Any], block: Floats) -> int:
     """Fill the columns of a number; return how many values are no numbers, or missing as never in training."""
     with np.errstate(over="ignore"):
-        numbers = (_numbers(column.kind, values) - column.mean) / column.scale
+        numbers = (numbers_of(column.kind, values) - column.mean) / column.scale
     absent = ~np.isfinite(numbers)  # or too large to be scaled
     block[:, 0] = np.where(absent, 0.0, numbers)
     if column.missing:

@@ -91,6 +91,11 @@ def ranking(y_true: Any, classes: Sequence[Any], F: Floats) -> float | None:
         All classes, in the order of the columns of `F`.
     F : (n, m) array
         Probabilities.
+
+    Returns
+    -------
+    float or None
+        None where only one class occurs.
     """
     y = known_target(cast(Any, read_column(y_true, "y_true")), list(classes), "y_true")
     return _auc(y, F, np.bincount(y, minlength=len(classes)) > 0)

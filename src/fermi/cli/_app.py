@@ -9,12 +9,17 @@ import typer
 from fermi import __version__
 from fermi.cli._flags import (
     Advantaged,
+    AsCategory,
+    AsNumber,
     Attributes,
+    Bins,
+    Date,
     File,
     Force,
     Ignore,
     Json,
     KeepSensitive,
+    Labels,
     MaxRate,
     MaxViolation,
     MinRate,
@@ -96,6 +101,11 @@ def train_command(
     attributes: Attributes = "intersection",
     advantaged: Advantaged = None,
     ignore: Ignore = None,
+    bins: Bins = None,
+    labels: Labels = None,
+    as_category: AsCategory = None,
+    as_number: AsNumber = None,
+    date: Date = None,
     test_size: TestSize = 0.25,
     test: TestFile = None,
     save_split: SaveSplit = None,
@@ -110,9 +120,11 @@ def train_command(
     """Train a fair model on a file and write a folder with the model and a report."""
     from fermi.cli.train import Rows, Wanted, run
     from fermi.tables.asked import Asked
+    from fermi.tables.mending import said_of_columns
     from fermi.tables.task import Task
 
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
+    columns = said_of_columns(bins, labels, as_category, as_number, date)
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, columns)
     wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
     given = Rows(file, test, save_split, keep_sensitive)
     run(given, task, wanted, refit=refit, output=output, force=force, as_json=json, required=require)
@@ -131,6 +143,11 @@ def tradeoff_command(
     attributes: Attributes = "intersection",
     advantaged: Advantaged = None,
     ignore: Ignore = None,
+    bins: Bins = None,
+    labels: Labels = None,
+    as_category: AsCategory = None,
+    as_number: AsNumber = None,
+    date: Date = None,
     test_size: TestSize = 0.25,
     test: TestFile = None,
     save_split: SaveSplit = None,
@@ -143,9 +160,11 @@ def tradeoff_command(
     """Train along λ and write what each step towards fairness costs: a table, and a report to choose from."""
     from fermi.cli.tradeoff import run
     from fermi.cli.train import Rows
+    from fermi.tables.mending import said_of_columns
     from fermi.tables.task import Task
 
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
+    columns = said_of_columns(bins, labels, as_category, as_number, date)
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, columns)
     run(
         Rows(file, test, save_split, keep_sensitive),
         task,

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 File = Annotated[
-    str, typer.Argument(metavar="FILE", help="A table: .csv, .tsv, .parquet, .feather or .jsonl.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="A table: .csv, .tsv, .xlsx, .parquet, .feather or .jsonl; - is standard input.",
+        show_default=False,
+    ),
 ]
 Target = Annotated[str, typer.Option(metavar="COL", help="The column to predict.")]
 Sensitive = Annotated[
@@ -62,6 +67,22 @@ KeepSensitive = Annotated[
 Ignore = Annotated[
     list[str] | None, typer.Option(metavar="COL", help="A column that is no feature, say an identifier.")
 ]
+Bins = Annotated[
+    list[str] | None, typer.Option(metavar="COL=A,B", help="Put the numbers of a column into ranges: age=30,50.")
+]
+Labels = Annotated[
+    list[str] | None, typer.Option(metavar="COL=A:X,B:Y", help="Call the values of a column: sex=0:men,1:women.")
+]
+AsCategory = Annotated[
+    list[str] | None, typer.Option(metavar="COL", help="A column of numbers that are names, such as a zip code.")
+]
+AsNumber = Annotated[
+    list[str] | None, typer.Option(metavar="COL", help="A column of numbers with signs about them: $12,345 or 12.3%.")
+]
+Date = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL[=FORMAT]", help="A column of dates, with their format where it is in doubt: %d.%m.%Y."),
+]
 TestFile = Annotated[
     str | None, typer.Option("--test", metavar="FILE", help="Test on the rows of this file, and train on all of FILE.")
 ]
@@ -74,10 +95,11 @@ TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
 _TASK = ("test", "target", "sensitive", "notion", "attributes", "ignore", "test_size", "seed")
+_COLUMNS = ("bins", "labels", "as_category", "as_number", "date")
 _AUDIT = ("prediction", "probability", "output")
 _BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
 _GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate", "advantaged": "--favourable", "refit": "--refit"} | {
-    name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS)
+    name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_COLUMNS, *_AUDIT, *_BOUNDS)
 }
 
 

@@ -9,11 +9,16 @@ import typer
 from fermi.cli._app import app
 from fermi.cli._flags import (
     Advantaged,
+    AsCategory,
+    AsNumber,
     Attributes,
+    Bins,
     Confidence,
+    Date,
     File,
     Ignore,
     Json,
+    Labels,
     MaxRate,
     MaxViolation,
     MinRate,
@@ -91,6 +96,11 @@ def adjust_command(
     attributes: Attributes = "intersection",
     advantaged: Advantaged = None,
     ignore: Ignore = None,
+    bins: Bins = None,
+    labels: Labels = None,
+    as_category: AsCategory = None,
+    as_number: AsNumber = None,
+    date: Date = None,
     seed: Annotated[int, typer.Option(help="Of the rows that are held out.")] = 0,
     output: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where to write; FILE with -labels in its name if absent.")
@@ -100,9 +110,11 @@ def adjust_command(
     """Give somebody else's probabilities labels that keep a bound, and add them to the rows of the file."""
     from fermi.cli.adjust import run
     from fermi.tables.asked import Asked
+    from fermi.tables.mending import said_of_columns
     from fermi.tables.task import Task
 
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, 0.25, seed)
+    columns = said_of_columns(bins, labels, as_category, as_number, date)
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, 0.25, seed, columns)
     if max_violation is None and min_ratio is None and min_rate is None and max_rate is None:
         max_violation = 0.02
     asked = Asked(max_violation, min_ratio, min_rate, max_rate, slack, confidence)

@@ -72,7 +72,7 @@ def show_points(record: ReportRecord, console: Console) -> None:
             strength = f"{point.lam:.4g}" + (", labels" if point.adjusted else "")
             gap = audit.measure("parity_difference")
             table.add_row(strength, plain(split), _share(audit.error), _short(gap), *_worth(audit.use))
-    chosen = record.points[record.chosen].splits
+    chosen = record.points[min(record.chosen, len(record.points) - 1)].splits  # some models may be left out here
     last = next((name for name in reversed(chosen) if chosen[name].use is not None), None)
     if last is not None and (use := chosen[last].use) is not None:
         error, half = f"{100 * use.constant_error:.1f}%", f"{1 / len(chosen[last].classes):.3f}"

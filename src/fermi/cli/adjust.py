@@ -45,7 +45,7 @@ def run(
 ) -> None:
     """Add a column of labels to the rows of the file, and print what they cost and how far groups differ."""
     check_options(task, KINDS[0], asked.max_violation)
-    target = Path(output) if output else Path(f"{stem(file)}-labels.{Path(file).name.partition('.')[2]}")
+    target = Path(output) if output else Path(f"{stem(file)}-labels.{Path(file).name.partition('.')[2] or 'csv'}")
     if output:
         check_writable_format(target)
         refuse_same_file(target, file)

@@ -25,7 +25,7 @@ from fermi.fitting.progress import Progress
 from fermi.inputs.arguments import AT_LEAST_ZERO, chosen, number, whole
 from fermi.notions import NAMES
 from fermi.tables.asked import Asked
-from fermi.tables.formats import check_writable_format, read_raw, read_table, write_table
+from fermi.tables.formats import STANDARD_INPUT, check_writable_format, read_raw, read_table, write_table
 from fermi.tables.kinds import KINDS
 from fermi.tables.model_folder import ARRAYS, MARK
 from fermi.tables.task import Prepared, Task, check_columns, describe, prepare
@@ -136,6 +136,8 @@ def check_files(given: Rows) -> None:
         refuse_same_file(given.test, given.file, "--test")
     if given.save_split is None:
         return
+    if given.file == STANDARD_INPUT:
+        raise FermiError("--save-split needs a file that can be read again, and not standard input.")
     if given.test is not None:
         raise FermiError("--save-split is given with --test: the split is that of the two files.")
     check_writable_format(given.save_split)
@@ -191,6 +193,8 @@ def _ask(console: Console, *, as_json: bool) -> bool:
 
 def stem(file: str) -> str:
     """The name of the file without what follows its first dot."""
+    if file == STANDARD_INPUT:
+        return "stdin"
     return Path(file).name.split(".")[0] or "fermi"
 
 

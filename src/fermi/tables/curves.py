@@ -23,7 +23,7 @@ def curve(
 
     With a bound all training rows judge, each out of fold: a choice by one quarter of them would be one by its chance.
     """
-    notes = [*rows.taken(), *rows.notes]
+    notes = [*rows.notes, *rows.taken()]
     with gathered(notes):
         found = tradeoff_curve(
             estimator(rows, kind),

@@ -64,6 +64,7 @@ class GivenRows:
 def given_rows(frame: pd.DataFrame, task: Task, probability: tuple[str, ...]) -> GivenRows:
     """Check the columns of a file, and find probabilities, labels, groups and features in them."""
     check_columns(frame, task)
+    frame = task.mending(frame)
     require_columns(frame, {"probability": probability})
     for name in probability:
         if name in (task.target, *task.sensitive, *task.ignore):

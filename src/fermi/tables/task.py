@@ -16,6 +16,7 @@ from fermi.inputs.natural import MOST_LABELS, natural, refuse_amounts
 from fermi.inputs.table_encoder import ColumnRule, TableEncoder
 from fermi.notions import Notion, as_notion
 from fermi.tables.favourable import favourable_label, given_labels, wanted_last
+from fermi.tables.mending import AS_THEY_ARE, Mending
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +45,8 @@ class Task:
         The part of the rows kept for the test.
     seed : int
         Of the split and of training.
+    bins, labels, as_category, as_number, date : tuple of str
+        What columns are said to be, as in `Mending`.
     """
 
     target: str
@@ -55,6 +58,16 @@ class Task:
     ignore: tuple[str, ...] = ()
     test_size: float = 0.25
     seed: int = 0
+    bins: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    as_category: tuple[str, ...] = ()
+    as_number: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()
+
+    @property
+    def mending(self) -> Mending:
+        """What the columns are said to be."""
+        return Mending(self.bins, self.labels, self.as_category, self.as_number, self.date)
 
     @classmethod
     def asked(
@@ -67,10 +80,12 @@ class Task:
         ignore: Sequence[str] | None,
         test_size: float,
         seed: int,
+        columns: Mending = AS_THEY_ARE,
     ) -> Task:
         """A task as a command line gives it; whether sensitive columns are features is asked later."""
         several = tuple(sensitive), tuple(advantaged or ()), tuple(ignore or ())
-        return cls(target, several[0], notion, several[1], attributes, False, several[2], test_size, seed)
+        said = (columns.bins, columns.labels, columns.as_category, columns.as_number, columns.date)
+        return cls(target, several[0], notion, several[1], attributes, False, several[2], test_size, seed, *said)
 
     def fairness(self, classes: Sequence[Any]) -> Notion:
         """The notion, its labels in the target's own type."""
@@ -117,10 +132,7 @@ class Prepared:
     def whole(self) -> Prepared:
         """Prepare all rows of the table to train on, in features learned from all of them."""
         encoder = TableEncoder.learn(self.table[_features(self.table, self.task)])
-        groups = {
-            which: CodedGroups.read(self.table[list(coded.columns)]) for which, coded in self.train.groups.items()
-        }
-        return replace(self, encoder=encoder, train=_part(self.table, groups, encoder, self.task))
+        return replace(self, encoder=encoder, train=_part(self.table, self.groups, encoder, self.task))
 
     def ordered(self) -> list[Any]:
         """The classes with the one that people want last, which is what bounds on ratios and rates are about."""
@@ -136,6 +148,7 @@ class Prepared:
 def prepare(frame: pd.DataFrame, task: Task, test: pd.DataFrame | None = None) -> Prepared:
     """Check, split unless the test rows are given, and turn both parts into numbers."""
     check_columns(frame, task)
+    frame, test = task.mending(frame), None if test is None else task.mending(test)
     given = len(frame) if test is not None else None
     if test is not None:
         frame = _joined(frame, test, task)
@@ -190,7 +203,8 @@ def _joined(frame: pd.DataFrame, test: pd.DataFrame, task: Task) -> pd.DataFrame
 
 def check_columns(frame: pd.DataFrame, task: Task) -> None:
     """Refuse names that the table does not have."""
-    require_columns(frame, {"target": [task.target], "sensitive": task.sensitive, "ignore": task.ignore})
+    named = {"target": [task.target], "sensitive": task.sensitive, "ignore": task.ignore}
+    require_columns(frame, {**named, **task.mending.columns()})
     if task.target in task.sensitive:
         raise FermiError(f"{task.target!r} is both the target and a sensitive column.")
     for name in (task.target, *task.sensitive):

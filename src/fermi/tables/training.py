@@ -97,7 +97,7 @@ def train(
     if lam is None:
         lam = 0.0 if asked.needs_labels else 1.0
     rows.task.wanted(rows.classes, asked.about_a_label)  # or it is refused
-    notes = [*rows.taken(), *rows.notes]
+    notes = [*rows.notes, *rows.taken()]
     plain = None
     if lam or asked.anything:
         say("training a model without fairness")

@@ -1,4 +1,4 @@
-"""The commands on somebody else's predictions, with their options: `fermi audit` and `fermi adjust`."""
+"""The commands that train nothing, with their options: `fermi check`, `fermi audit` and `fermi adjust`."""
 
 from __future__ import annotations
 
@@ -28,6 +28,29 @@ from fermi.cli._flags import (
     Sensitive,
     Slack,
 )
+
+
+@app.command("check")
+def check_command(
+    file: File,
+    target: Annotated[str, typer.Option(metavar="COL", help="The column to predict.")],
+    sensitive: Sensitive,
+    ignore: Ignore = None,
+    bins: Bins = None,
+    labels: Labels = None,
+    as_category: AsCategory = None,
+    as_number: AsNumber = None,
+    date: Date = None,
+    json: Json = False,
+) -> None:
+    """Look for what is likely wrong with a file, and name the option that mends it."""
+    from fermi.cli.check import run
+    from fermi.tables.mending import said_of_columns
+    from fermi.tables.task import Task
+
+    columns = said_of_columns(bins, labels, as_category, as_number, date)
+    task = Task.asked(target, sensitive, "demographic_parity", None, "intersection", ignore, 0.25, 0, columns)
+    run(file, task, as_json=json)
 
 
 @app.command("audit")

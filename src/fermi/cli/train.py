@@ -25,6 +25,7 @@ from fermi.fitting.progress import Progress
 from fermi.inputs.arguments import AT_LEAST_ZERO, chosen, number, whole
 from fermi.notions import NAMES
 from fermi.tables.asked import Asked
+from fermi.tables.checking import check_table
 from fermi.tables.formats import STANDARD_INPUT, check_writable_format, read_raw, read_table, write_table
 from fermi.tables.kinds import KINDS
 from fermi.tables.model_folder import ARRAYS, MARK
@@ -175,6 +176,9 @@ def prepared(given: Rows, task: Task, console: Console, *, as_json: bool) -> Pre
     test = None if given.test is None else read_table(given.test)
     keep = _ask(console, as_json=as_json) if given.keep is None else given.keep
     rows = prepare(frame, dataclasses.replace(task, keep_sensitive=keep), test)
+    # Preparing has counted the rows without a label; what gives the group away matters where that is left out.
+    said = {"lost", "proxy"} if keep else {"lost"}
+    rows.notes.extend(found.words for found in check_table(task.mending(frame), task) if found.kind not in said)
     console.print(f"{given.file}: {len(frame):,} rows, {len(frame.columns):,} columns", highlight=False, markup=False)
     show_columns(rows.encoder, console)
     return rows

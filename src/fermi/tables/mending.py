@@ -16,8 +16,10 @@ from fermi.inputs.groups import word_of
 if TYPE_CHECKING:
     import pandas as pd
 
+SIGNED = re.compile(r"[€$£¥]\s?[+-]?\d[\d,]*(\.\d+)?|[+-]?\d[\d,]*(\.\d+)?\s?[%€$£¥]")
+"""Numbers with signs about them, such as $12,345 and 12.3%."""
 _SIGNS = re.compile(r"[\s%€$£¥,]")
-_DAY = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
+DAY = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ def day_format(column: pd.Series[Any]) -> str | None:
     >>> day_format(pd.Series(["03/14/2021", "04/02/2021"])), day_format(pd.Series(["03/04/2021"]))
     ('%m/%d/%Y', None)
     """
-    found = [_DAY.fullmatch(str(word)) for word in column.dropna().unique()]
+    found = [DAY.fullmatch(str(word)) for word in column.dropna().unique()]
     dates = [match for match in found if match is not None]
     if not dates or len(dates) < 0.9 * len(found):
         return "ISO8601" if not dates else None

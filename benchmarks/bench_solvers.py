@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 import fermi
@@ -33,6 +34,7 @@ from fermi.linear.design import Design
 from fermi.linear.solvers._loop import Loop
 
 PASSES, MANY = 30, 262_144
+BATCHES = (4, 16, 64)
 LARGE = (1_000_000, 100)
 L2, GRADIENT = 1e-4, 1e-5
 LAMS = (0.0, 5.0, 100.0)
@@ -158,13 +160,30 @@ def by_lbfgs(rows: Rows, max_iter: int) -> FermiClassifier:
     return model.fit(rows.X, rows.y, sensitive_features=rows.s)
 
 
-def single_pass(rows: Rows, groups: int) -> Callable[[], None]:
+def one_pass(rows: Rows, batch: int, groups: int = 2) -> Callable[[], None]:
     s = rows.s if groups == 2 else np.random.default_rng(0).integers(0, groups, len(rows.y))
     design, objective = problem(rows._replace(s=s), groups=groups)
-    loop = Loop(design, objective, l2=1e-4, batch=1, radius=np.inf, averaged=False)
+    loop = Loop(design, objective, l2=1e-4, batch=batch, radius=np.inf, averaged=False)
     state = loop.start(np.zeros(design.shape), None)
-    order, short = np.random.default_rng(0).permutation(len(rows.y)), np.full(len(rows.y), 1e-4)
+    order, short = np.random.default_rng(0).permutation(len(rows.y)), np.full(-(-len(rows.y) // batch), 1e-4)
     return lambda: loop.advance(state, order, short, short)
+
+
+def numpy_pass(rows: Rows, batch: int) -> Callable[[], None]:
+    """Descent on the loss alone, with the products that numpy has for a batch."""
+    design, _ = problem(rows)
+    theta, order = np.zeros(rows.X.shape[1]), np.random.default_rng(0).permutation(len(rows.y))
+    shrink = 1.0 - 1e-4 * 1e-4 / design.scale**2
+
+    def steps() -> None:
+        nonlocal theta
+        for first in range(0, len(order), batch):
+            part = order[first : first + batch]
+            X = (rows.X[part] - design.centre) / design.scale
+            F = 1.0 / (1.0 + np.exp(-(X @ theta)))
+            theta = shrink * theta - 1e-4 / len(part) * (X.T @ (F - rows.y[part]))
+
+    return steps
 
 
 def train_large(kind: str, rows: Rows) -> None:
@@ -201,18 +220,17 @@ def measure(*, quick: bool = False) -> list[dict[str, Any]]:
         with one_thread():
             cases = exact_cases("standardised", standardised(rows), rounds)
             cases += exact_cases("one-hot", rows, rounds)
-        single = f"{DATA}: sgda, λ = 5, single rows, {PASSES} passes"
-        cases.append(
-            pair(
-                single,
-                lambda: by_sgda(rows, 1, PASSES),
-                lambda: peer.fit(rows.X, rows.y),
-                "SGDClassifier, as many passes",
-                rounds,
+        for kind, X in (("dense", rows.X), ("float32", rows.X.astype(np.float32)), ("CSR", csr_matrix(rows.X))):
+            name = f"{DATA}, {kind}: sgda, λ = 5, single rows, {PASSES} passes"
+            ours = functools.partial(by_sgda, rows._replace(X=X), 1, PASSES)
+            cases.append(
+                pair(name, ours, functools.partial(peer.fit, X, rows.y), "SGDClassifier, as many passes", rounds)
             )
-        )
+        for batch in BATCHES:
+            name = f"{DATA}: a pass of sgda, λ = 5, batches of {batch}"
+            cases.append(pair(name, one_pass(rows, batch), numpy_pass(rows, batch), "unfair steps in numpy", rounds))
         many = f"{DATA}: a pass of sgda over single rows, {MANY:,} groups"
-        cases.append(pair(many, single_pass(rows, MANY), single_pass(rows, 2), "the same with 2 groups", 3 * rounds))
+        cases.append(pair(many, one_pass(rows, 1, MANY), one_pass(rows, 1), "the same with 2 groups", 3 * rounds))
         return cases if quick else cases + large_cases()
 
 

@@ -37,7 +37,7 @@ def test_rows_are_looked_at_where_they_matter(m: int) -> None:
         fair, scores = drawn(m, 3, lam=lam, learning_rate=0.05)
         assert fair._bound is not None
         own, found = objective([0, 1] * 20, fair.target, lam=0.0), fair.lightgbm(scores)[1]
-        F, _ = fair._predict(scores)
+        F = fair._predict(scores)
         found_charges = [rows.charges(F, rows.laws(F)) for rows in fair._terms]
         forced = np.zeros((1 if m == 2 else m, len(scores)))
         fair._bound.raise_hessian(forced, F, found_charges, 0.025, -1.0)

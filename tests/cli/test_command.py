@@ -243,6 +243,26 @@ def test_a_benchmark_may_make_and_show_its_own_cases(
     assert json.loads(capsys.readouterr().out)["cases"] == json.loads(kept)["cases"]
 
 
+@pytest.mark.parametrize(
+    ("text", "lacking"),
+    [("import no_such_package\n\n\ndef measure(): ...\n", "no_such_package"), ("import pytest\n", "pytest_benchmark")],
+)
+def test_a_benchmark_without_its_packages_says_which_extra_brings_them(
+    text: str,
+    lacking: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "bench_toy.py").write_text(text)
+    monkeypatch.setattr("fermi.cli.bench._folder", lambda: tmp_path)
+    monkeypatch.setitem(sys.modules, "pytest_benchmark", None)
+    assert main(["bench", "toy"]) == 2
+    told = capsys.readouterr().err
+    assert lacking in told
+    assert 'pip install "fermi-fair[dev]"' in told
+
+
 def test_a_benchmark_may_take_a_data_set_and_be_quick(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,10 @@ STRANGERS = [
 
 def twice(x: float) -> float:
     return 2 * x
+
+
+def thrice(x: Any) -> Any:
+    return 3 * x
 
 
 def is_kept_on_disk(function: Any) -> bool:
@@ -43,3 +48,23 @@ def test_another_numba_never_runs_stale_code(stranger: Any, monkeypatch: pytest.
     assert not is_kept_on_disk(compiled)
     assert compiled(21.0) == 42.0
     assert compiled.signatures  # machine code did it
+
+
+class Terminal(io.StringIO):
+    """What stands for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [Terminal, io.StringIO])
+def test_a_person_at_a_terminal_is_told_once_that_code_is_compiled(
+    stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = stream()
+    monkeypatch.setattr("sys.stderr", written)
+    monkeypatch.setattr(thrice, "__module__", "fermi.compiled.test")
+    monkeypatch.setattr(jit.NOTICE, "told", False)
+    compiled: Any = numba.njit(thrice)
+    assert [compiled(2), compiled(2.0)] == [6, 6.0]
+    assert written.getvalue().count("compiling once") == (stream is Terminal)

@@ -13,6 +13,8 @@ from fermi.inputs.cells import Cells
 from fermi.linear.design import Design
 from fermi.linear.gram import weighted_grams
 from fermi.linear.hessian import hessian
+from fermi.linear.solvers._conjugate import hessian_product
+from fermi.linear.solvers.contract import Task
 from tests.linear.samples import problem, rows
 
 
@@ -45,6 +47,10 @@ def test_it_is_the_derivative_of_the_gradient(classes: int, notion: str, interce
     for a, nudge in enumerate(1e-5 * np.eye(theta.size)):
         up, down = (gradient(design, objective, theta + sign * nudge.reshape(theta.shape)) for sign in (1, -1))
         assert H[a] == pytest.approx((up - down) / 2e-5, abs=1e-6 * np.abs(H).max())
+    product, diagonal = hessian_product(Task(design, objective, 0.1, 0.0), design.logits(theta))
+    for direction in np.random.default_rng(0).standard_normal((3, theta.size)):
+        assert product(direction) == pytest.approx(H @ direction, abs=1e-6 * np.abs(H).max())
+    assert (diagonal > 0.0).all()
     part = hessian(design, objective, design.logits(theta), 0.1, exact=False)
     assert np.linalg.eigvalsh(part)[0] > -1e-7
     plain = FairObjective(objective.target, objective.weight, (), 0.0)

@@ -7,16 +7,15 @@ Where a result has room for one class less than F, it is without the first.
 from __future__ import annotations
 
 from fermi._typing import Floats, Ints
-from fermi.compiled.jit import compiled_reordered
+from fermi.compiled.exponential import both
+from fermi.compiled.jit import compiled_bare, compiled_reordered
 
 
-@compiled_reordered
-def own_score(scores: Floats, target: Ints, weight: Floats) -> float:
-    """The weighted sum of the scores of the rows' own classes."""
-    total = 0.0
-    for i in range(target.shape[0]):
-        total += weight[i] * scores[target[i], i]
-    return total
+@compiled_bare
+def predict_two(logit: Floats, F: Floats) -> None:
+    """The probabilities F of two classes, 2 × n, from the logit of the second."""
+    for i in range(logit.shape[0]):
+        F[0, i], F[1, i] = both(logit[i])
 
 
 @compiled_reordered

@@ -22,6 +22,7 @@ from fermi.notions import as_notion
 
 _RARE = 1e-15  # share of a class, from which its first score is taken at least
 _FLAT = 1e-16  # the smallest Hessian, as in XGBoost
+_TINY = 1e-290  # probability
 
 
 class Derivatives(NamedTuple):
@@ -84,7 +85,7 @@ class BoostingObjective:
         -------
         gradient, hessian : arrays in the layout of the scores
         """
-        return self.derivatives(self._scores(scores, data), lightgbm_factor(len(self.classes)))[1:]
+        return self._gradients(self._scores(scores, data), lightgbm_factor(len(self.classes)))[:2]
 
     def xgboost(self, scores: Any, data: Any = None) -> tuple[Floats, Floats]:
         """Gradient and Hessian, to be the argument `obj` of `xgboost.train`, or `objective` of `XGBClassifier`.
@@ -98,7 +99,7 @@ class BoostingObjective:
         -------
         gradient, hessian : arrays in the layout of the scores
         """
-        return self.derivatives(self._scores(scores, data), xgboost_factor(len(self.classes)))[1:]
+        return self._gradients(self._scores(scores, data), xgboost_factor(len(self.classes)))[:2]
 
     def lightgbm_metric(self, scores: Any, data: Any = None) -> tuple[str, float, bool]:
         """The objective Φ of these rows, to be the argument `feval` of `lightgbm.train`.
@@ -164,7 +165,13 @@ class BoostingObjective:
         -------
         Derivatives
         """
-        F, loss = self._predict(scores)
+        gradient, hessian, violation = self._gradients(scores, factor)
+        loss = self._loss(scores, self._room)
+        return Derivatives(Value(loss, violation, loss + self._fair.lam * violation), gradient, hessian)
+
+    def _gradients(self, scores: Any, factor: float) -> tuple[Floats, Floats, float]:
+        """Gradient, Hessian and Σ ERMI: what a round of boosting needs; `derivatives` says what they are."""
+        F = self._predict(scores)
         m, n = F.shape
         gradient, hessian = np.empty((2, 1 if m == 2 else m, n))
         _loops.loss_derivatives(F, self.target, self._weight, factor, gradient, hessian)
@@ -176,24 +183,31 @@ class BoostingObjective:
                 rows.add_gradient(F, charges, gradient)
             self._bound.raise_hessian(hessian, F, found, 0.5 * self.learning_rate, factor)
         np.maximum(hessian, _FLAT, out=hessian)
-        value = Value(loss, violation, loss + self._fair.lam * violation)
-        return Derivatives(value, *((gradient[0], hessian[0]) if m == 2 else (gradient.T, hessian.T)))
+        return (gradient[0], hessian[0], violation) if m == 2 else (gradient.T, hessian.T, violation)
 
-    def _predict(self, scores: Any) -> tuple[Floats, float]:
-        """The probabilities F = softmax, m × n, and the mean cross-entropy, by class, since long rows are fast."""
-        z, weight = self._room, self._fair.weight
-        if len(z) == 2:
-            z[0], z[1] = 0.0, self._checked(scores)
-        else:
-            z[:] = self._checked(scores).T
-        own = _loops.own_score(z, self.target, weight)
-        top = z.max(axis=0)
-        z -= top
-        np.exp(z, out=z)
-        total = z.sum(axis=0)
-        z /= total
+    def _predict(self, scores: Any) -> Floats:
+        """The probabilities F = softmax, m × n, by class, since long rows are fast; the next call overwrites them."""
+        F = self._room
+        if len(F) == 2:
+            _loops.predict_two(np.ascontiguousarray(self._checked(scores)), F)
+            return F
+        F[:] = self._checked(scores).T
+        F -= F.max(axis=0)
+        np.exp(F, out=F)
+        F /= F.sum(axis=0)
+        return F
+
+    def _loss(self, scores: Any, F: Floats) -> float:
+        """The mean cross-entropy of scores whose probabilities are F."""
+        own = F[self.target, np.arange(F.shape[1])]
+        if own.min() > _TINY:
+            costs = -np.log(own)
+        else:  # so small that it has lost digits, or infinite scores
+            z = self._checked(scores)
+            z = np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z
+            costs = np.logaddexp.reduce(z, axis=1) - z[np.arange(len(z)), self.target]
         # No BLAS here: its threads would go on waiting for work while the booster's own threads want the cores.
-        return z, float((weight * (np.log(total) + top)).sum()) - own
+        return float((self._fair.weight * costs).sum())
 
     def _scores(self, first: Any, second: Any) -> Any:
         """Tell scores and data apart: `train` passes scores and data set, scikit-learn classes labels and scores."""

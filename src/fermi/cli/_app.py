@@ -13,24 +13,33 @@ from fermi.cli._flags import (
     AsNumber,
     Attributes,
     Bins,
+    CheckpointFile,
     Date,
+    Decision,
+    EngineName,
     File,
     Force,
     Ignore,
     Json,
     KeepSensitive,
     Labels,
+    Lam,
     MaxRate,
     MaxViolation,
+    Memory,
     MinRate,
     MinRatio,
     Model,
     Notion,
+    Passes,
+    Refit,
     Require,
     SaveSplit,
     Seed,
     Sensitive,
+    SkipBadFiles,
     Slack,
+    Solver,
     Target,
     TestFile,
     TestSize,
@@ -80,17 +89,9 @@ def train_command(
     target: Target,
     sensitive: Sensitive,
     notion: Notion = "demographic_parity",
-    lam: Annotated[
-        float | None,
-        typer.Option(help="The weight of fairness; 1 by default, 0 with --min-ratio, --min-rate, --max-rate, --slack."),
-    ] = None,
+    lam: Lam = None,
     max_violation: MaxViolation = None,
-    decision: Annotated[
-        str,
-        typer.Option(
-            help="How --max-violation is kept: argmax by λ, labels by charging groups, auto by what errs less."
-        ),
-    ] = "auto",
+    decision: Decision = "auto",
     min_ratio: MinRatio = None,
     min_rate: MinRate = None,
     max_rate: MaxRate = None,
@@ -109,24 +110,39 @@ def train_command(
     test_size: TestSize = 0.25,
     test: TestFile = None,
     save_split: SaveSplit = None,
-    refit: Annotated[
-        bool, typer.Option("--refit/--no-refit", help="Whether the saved model is trained again on all rows.")
-    ] = True,
+    refit: Refit = True,
     seed: Seed = 0,
+    solver: Solver = "auto",
+    passes: Passes = None,
+    engine: EngineName = "local",
+    checkpoint: CheckpointFile = None,
+    memory: Memory = "1GB",
+    skip_bad_files: SkipBadFiles = False,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The model folder to write.")] = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Train a fair model on a file and write a folder with the model and a report."""
+    """Train a fair model on a file and write a folder with the model and a report.
+
+    A folder or a glob of Parquet, Feather or CSV files is streamed, and need not fit into memory.
+    """
     from fermi.cli.train import Rows, Wanted, run
+    from fermi.cli.train_stream import is_stream, refuse_in_memory_options
+    from fermi.cli.train_stream import run as run_stream
     from fermi.tables.asked import Asked
     from fermi.tables.mending import said_of_columns
+    from fermi.tables.streaming import Streaming
     from fermi.tables.task import Task
 
     columns = said_of_columns(bins, labels, as_category, as_number, date)
     task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, columns)
     wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
     given = Rows(file, test, save_split, keep_sensitive)
+    how = Streaming(solver, passes, engine, checkpoint, memory, skip_bad_files)
+    if is_stream(file, how):
+        refuse_in_memory_options(given, task, refit=refit, required=require)
+        run_stream(file, task, wanted, how, keep=keep_sensitive, output=output, force=force, as_json=json)
+        return
     run(given, task, wanted, refit=refit, output=output, force=force, as_json=json, required=require)
 
 

@@ -42,6 +42,26 @@ Require = Annotated[
     bool, typer.Option("--require", help="Exit with code 3, and write no model, where a bound is missed.")
 ]
 Attributes = Annotated[str, typer.Option(help="Several sensitive columns: their intersection, or each by itself.")]
+Lam = Annotated[
+    float | None,
+    typer.Option(help="The weight of fairness; 1 by default, 0 with --min-ratio, --min-rate, --max-rate, --slack."),
+]
+Decision = Annotated[
+    str,
+    typer.Option(help="How --max-violation is kept: argmax by λ, labels by charging groups, auto by what errs less."),
+]
+Refit = Annotated[
+    bool, typer.Option("--refit/--no-refit", help="Whether the saved model is trained again on all rows.")
+]
+Probabilities = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--probability",
+        metavar="COL",
+        help="The probability of the last of two classes, or one column per class, sorted; by default the columns "
+        "probability=LABEL, as `fermi predict` writes them.",
+    ),
+]
 MaxViolation = Annotated[
     float | None, typer.Option(help="The largest gap between groups that is acceptable, say 0.02.")
 ]
@@ -94,12 +114,25 @@ Force = Annotated[bool, typer.Option("--force", help="Replace the folder if it w
 TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the test.")]
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
+Solver = Annotated[str, typer.Option(help="Of files that are streamed: exact passes (lbfgs), epochs (sgda), or auto.")]
+Passes = Annotated[int | None, typer.Option(help="The most passes over files that are streamed; 1 uses no row twice.")]
+EngineName = Annotated[str, typer.Option("--engine", help="Where files are streamed: local.")]
+CheckpointFile = Annotated[
+    str | None,
+    typer.Option("--checkpoint", metavar="FILE", help="Where a stream saves its state, to go on from when run again."),
+]
+Memory = Annotated[str, typer.Option(help="About what streaming may take, beside Python and its libraries.")]
+SkipBadFiles = Annotated[
+    bool, typer.Option("--skip-bad-files", help="Leave out files that cannot be used, and count them.")
+]
+
 _TASK = ("test", "target", "sensitive", "notion", "attributes", "ignore", "test_size", "seed")
 _COLUMNS = ("bins", "labels", "as_category", "as_number", "date")
 _AUDIT = ("prediction", "probability", "output")
 _BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
+_STREAM = ("solver", "passes", "engine", "checkpoint", "memory")
 _GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate", "advantaged": "--favourable", "refit": "--refit"} | {
-    name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_COLUMNS, *_AUDIT, *_BOUNDS)
+    name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_COLUMNS, *_AUDIT, *_BOUNDS, *_STREAM)
 }
 
 

@@ -24,6 +24,7 @@ from fermi.cli._flags import (
     MinRate,
     MinRatio,
     Notion,
+    Probabilities,
     Require,
     Sensitive,
     Slack,
@@ -98,14 +99,7 @@ def adjust_command(
     file: File,
     target: Annotated[str, typer.Option(metavar="COL", help="The column of true labels; rows may lack it.")],
     sensitive: Sensitive,
-    probability: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COL",
-            help="The probability of the last of two classes, or one column per class, sorted; by default the columns "
-            "probability=LABEL, as `fermi predict` writes them.",
-        ),
-    ] = None,
+    probability: Probabilities = None,
     notion: Notion = "demographic_parity",
     max_violation: Annotated[
         float | None, typer.Option(help="The largest gap between groups; 0.02 unless another bound is given.")

@@ -17,7 +17,7 @@ from typing import Any
 import fermi
 from fermi._files import whole_file
 from fermi._optional import require
-from fermi.errors import FermiError, bad_argument, listed
+from fermi.errors import FermiError, MissingExtraError, bad_argument, listed
 
 
 def run(name: str, *, as_json: bool, dataset: str | None = None, quick: bool = False) -> None:
@@ -31,7 +31,14 @@ def run(name: str, *, as_json: bool, dataset: str | None = None, quick: bool = F
     if not script.exists():
         known = sorted(path.stem.removeprefix("bench_") for path in folder.glob("bench_*.py"))
         raise bad_argument("name", f"is {name!r}", f"one of {listed(known)}")
-    module = load(script)
+    try:
+        module = load(script)
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("fermi"):
+            raise
+        raise MissingExtraError(
+            f'The benchmark {name!r} needs `{error.name}`: pip install "fermi-fair[dev]" brings what they all use.'
+        ) from None
     own = hasattr(module, "measure")
     if not own:
         require("pytest_benchmark", extra="dev")

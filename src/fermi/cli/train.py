@@ -174,7 +174,7 @@ def prepared(given: Rows, task: Task, console: Console, *, as_json: bool) -> Pre
     frame = read_table(given.file)
     check_columns(frame, task)
     test = None if given.test is None else read_table(given.test)
-    keep = _ask(console, as_json=as_json) if given.keep is None else given.keep
+    keep = ask_to_keep(console, as_json=as_json) if given.keep is None else given.keep
     rows = prepare(frame, dataclasses.replace(task, keep_sensitive=keep), test)
     # Preparing has counted the rows without a label; what gives the group away matters where that is left out.
     said = {"lost", "proxy"} if keep else {"lost"}
@@ -184,7 +184,7 @@ def prepared(given: Rows, task: Task, console: Console, *, as_json: bool) -> Pre
     return rows
 
 
-def _ask(console: Console, *, as_json: bool) -> bool:
+def ask_to_keep(console: Console, *, as_json: bool) -> bool:
     """Whether the sensitive columns are features: asked on a terminal, else answered with no, and said so."""
     if as_json:
         return False

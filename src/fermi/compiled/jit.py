@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+from numba.core import event as _event
+
+event: Any = _event  # untyped
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -16,6 +20,7 @@ R = TypeVar("R")
 
 # Sums may be taken in any order, so that they use the processor's wide registers; NaN and infinity keep their meaning.
 REORDERED = {"reassoc", "contract", "nsz", "arcp"}
+_BARE: dict[str, Any] = {"fastmath": REORDERED, "error_model": "numpy", "_nrt": False}
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
@@ -28,9 +33,23 @@ def compiled_reordered(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, fastmath=REORDERED)
 
 
+def compiled_bare(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a loop that makes no array, as `compiled_reordered` does, without counting references to its arrays.
+
+    Counting is atomic: a step that calls a few functions with a dozen arrays each would spend most of its time on it.
+    Division by zero gives infinity.
+    """
+    return _compiled(function, **_BARE)
+
+
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function into every compiled caller: passing a dozen arrays costs more than a small loop over them."""
-    return _compiled(function, fastmath=REORDERED, inline="always")
+    """Compile a function into every caller that is `compiled_bare`."""
+    return _compiled(function, **_BARE, forceinline=True)
+
+
+def inlined_in_order(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function as `inlined` does, with its operations in the order that they are written in."""
+    return _compiled(function, **{**_BARE, "fastmath": {"contract"}}, forceinline=True)
 
 
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
@@ -73,3 +92,28 @@ def source_stamp(package: Path) -> str:
     for file in sorted(files):
         digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+class Notice(event.Listener):  # type: ignore[misc]
+    """Tells a person at a terminal, once, why the first call of a new installation takes a while.
+
+    numba says when a function of anybody's was not found on disk and is compiled.
+    """
+
+    def __init__(self) -> None:
+        self.told = False
+
+    def on_start(self, event: Any) -> None:
+        """Say so if the function is one of ours."""
+        function = getattr(event.data.get("dispatcher"), "py_func", None)
+        ours = str(getattr(function, "__module__", "")).startswith("fermi.")
+        if ours and not self.told and sys.stderr is not None and sys.stderr.isatty():
+            self.told = True
+            print("fermi: compiling once, which takes some seconds; later runs find it on disk.", file=sys.stderr)
+
+    def on_end(self, event: Any) -> None:
+        """Say nothing more."""
+
+
+NOTICE = Notice()
+event.register("numba:compile", NOTICE)

@@ -48,3 +48,10 @@ def table_root(J_j: Any, W_j: Any, p_s: Any, p_j: Any) -> Any:
     """
     moved = J_j / nonzero(p_s)[:, None] ** 0.5 - W_j[:, None] * J_j.sum(0)[None, :]
     return moved * (2.0 / nonzero(p_j)) ** 0.5
+
+
+def table_charges(Q: Any, W: Any, p_s: Any, p_y: Any) -> Any:
+    """The second derivative of D_R in the law P along a movement Q of it: per column h'' Q_j = (2/p_j) Bᵀ B Q_j."""
+    root = nonzero(p_s)[:, None] ** 0.5
+    moved = Q / root - W * Q.sum(0)[None, :]
+    return (moved / root - (W * moved).sum(0)[None, :]) * (2.0 / nonzero(p_y))[None, :]

@@ -41,9 +41,9 @@ class FermiClassifier(LinearScores, FairEstimator[Settings, Fit]):
     max_violation : float, optional
         Keep the hard parity difference on held-out rows to at most this; `decision` says how.
     solver : "auto", "lbfgs", "newton", "sgda" or "sreda"
-        "lbfgs" minimises over all rows with the adversary W eliminated, "newton" does so by Newton steps, for at most
-        1,000 parameters. "sgda" is the paper's Algorithm 1, with any batch size. "sreda" is its variance-reduced
-        relative. "auto" is lbfgs, or sgda where a batch size is given.
+        "lbfgs" minimises over all rows with the adversary W eliminated, "newton" does so by Newton steps. "sgda" is the
+        paper's Algorithm 1, with any batch size. "sreda" is its variance-reduced relative. "auto" is lbfgs, or sgda
+        where a batch size is given.
     batch_size : int, optional
         Rows per step of sgda (64 by default) and sreda (√n by default).
     max_iter : int, optional

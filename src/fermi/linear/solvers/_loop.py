@@ -11,8 +11,9 @@ from fermi._typing import Floats, Ints
 from fermi.fitting.checkpoint import Saved
 from fermi.fitting.objective import FairObjective
 from fermi.linear.design import Design
-from fermi.linear.solvers._batches import Features, Labels, Moving, run_steps
-from fermi.linear.solvers._single_rows import run_single_rows
+from fermi.linear.solvers._batches import Features, Labels, Moving, Scratch, run_steps
+from fermi.linear.solvers._row_access import BLOCK
+from fermi.linear.solvers._single_rows import run_dense_rows, run_sparse_rows
 from fermi.linear.solvers._zones import Zones
 
 _KEPT = ("theta", "b", "V", "scale", "norms", "taken")
@@ -50,7 +51,7 @@ class Loop:
         self.terms = terms = Zones.of(objective)
         self.n = len(objective.target)
         X, self.sparse = design.X, hasattr(design.X, "tocsr")
-        penalty = l2 * design.inverse_presence() / design.scale**2
+        penalty = self._padded(l2 * design.inverse_presence() / design.scale**2)
         used = len(terms.shapes) if self.lam > 0.0 else 0
         entries = (X.data, X.indices, X.indptr) if self.sparse else X
         self._rows = Features(entries, self.sparse, design.centre, 1.0 / design.scale, penalty, design.intercept)
@@ -78,15 +79,28 @@ class Loop:
     def advance(self, state: State, order: Ints, eta: Floats, eta_w: Floats) -> None:
         """Take steps through these rows, a batch and a step size each."""
         rate = 2.0 * self.lam * eta_w
-        moving = Moving(state.theta, state.b, state.V, state.scale, state.norms)
+        moving = Moving(self._padded(state.theta), state.b, state.V, state.scale, state.norms)
         if self.batch == 1 and self.design.n_logits == 1 and not self.averaged and np.isinf(self.radius):
-            run_single_rows(self._rows, self._labels, order, eta, rate, self.lam, moving)
+            fixed, width = (self._rows, self._labels, order, eta, rate, self.lam, moving), moving.theta.shape[1]
+            if self.sparse:
+                run_sparse_rows(*fixed, np.empty((width, 4)))  # four, so that no column lies on two cache lines
+            else:
+                run_dense_rows(*fixed, np.zeros((3, width)))
         else:
-            kept, sizes = (state.theta_sum, state.b_sum), (eta, rate)
-            run_steps(
-                self._rows, self._labels, order, self.batch, *sizes, self.lam, self.radius, moving, self.averaged, kept
-            )
+            sums, room = (state.theta_sum, state.b_sum), Scratch.of(self.batch, moving, self.sparse)
+            constants = self._rows, self._labels, order, self.batch
+            run_steps(*constants, eta, rate, self.lam, self.radius, moving, self.averaged, sums, room)
+        state.theta[:] = moving.theta[:, : state.theta.shape[1]]
         state.taken += len(eta)
+
+    def _padded(self, columns: Floats) -> Floats:
+        """Columns with zeros behind them up to a whole block, for dense rows."""
+        if self.sparse:
+            return columns
+        width = columns.shape[-1]
+        wider = np.zeros((*columns.shape[:-1], -(-width // BLOCK) * BLOCK))
+        wider[..., :width] = columns
+        return wider
 
     def theta(self, state: State) -> Floats:
         """The θ of a state as the design wants it: the present one, or the mean over all steps."""

@@ -12,10 +12,29 @@ from typing import Any
 from numba import types
 from numba.extending import overload
 
-from fermi.compiled.jit import REORDERED
+from fermi.compiled.jit import REORDERED, inlined
 from fermi.compiled.prefetch import prefetch
 
 WINDOW = 16  # rows
+BLOCK = 16  # columns that a compiled loop takes at once
+
+
+@inlined
+def load_row(X: Any, i: int, centre: Any, inverse_scale: Any, window: Any, u: int) -> None:
+    """Load a dense row into the window: window[u] = (x_i − centre) / scale.
+
+    The columns behind the last whole block are the end of a block that overlaps it: one by one they would take longer.
+    """
+    d = centre.shape[0]
+    if d < BLOCK:
+        for j in range(d):
+            window[u, j] = (X[i, j] - centre[j]) * inverse_scale[j]
+        return
+    for j in range(d // BLOCK * BLOCK):
+        window[u, j] = (X[i, j] - centre[j]) * inverse_scale[j]
+    for back in range(BLOCK):
+        j = d - BLOCK + back
+        window[u, j] = (X[i, j] - centre[j]) * inverse_scale[j]
 
 
 def load_rows(X: Any, order: Any, start: int, stop: int, centre: Any, inverse_scale: Any, window: Any) -> None:
@@ -55,9 +74,7 @@ def _load_rows(X: Any, order: Any, start: Any, stop: Any, centre: Any, inverse_s
 
         def dense(X: Any, order: Any, start: Any, stop: Any, centre: Any, inverse_scale: Any, window: Any) -> None:
             for u in range(stop - start):
-                i = order[start + u]
-                for j in range(centre.shape[0]):
-                    window[u, j] = (X[i, j] - centre[j]) * inverse_scale[j]
+                load_row(X, order[start + u], centre, inverse_scale, window, u)
 
         return dense
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from fermi._typing import Floats
 from fermi.compiled.threads import limited_threads
-from fermi.errors import bad_argument
 from fermi.fitting.contract import Report
-from fermi.linear.solvers._metric import MOST_PARAMETERS, Metric, fits
+from fermi.linear.solvers._conjugate import newton_step
+from fermi.linear.solvers._metric import Metric, fits
 from fermi.linear.solvers._points import Point, Steps
 from fermi.linear.solvers.contract import UNWATCHED, Solution, Start, Task, Watch
 
@@ -26,6 +26,8 @@ class Newton:
 
     A step solves with the exact Hessian, or, where that has a negative direction, with Gauss and Newton's, which has
     none; then it is shortened until the objective falls. λ · ERMI is not convex, so that neither could be left out.
+    With too many parameters to factorise a Hessian the step is found by conjugate gradients, which end where it bends
+    down.
     """
 
     max_iter: int | None = None
@@ -36,23 +38,22 @@ class Newton:
         self, task: Task, start: Start, rng: np.random.Generator, report: Report, watch: Watch = UNWATCHED
     ) -> Solution:
         """Minimise from θ; converged if ‖∇‖∞ ≤ tol, or if no further descent can be computed."""
-        if not fits(task):
-            raise bad_argument(
-                "solver",
-                f"is 'newton' with {task.design.shape[0] * task.design.n_logits:,} parameters",
-                f"at most {MOST_PARAMETERS:,} and not too many groups for it, or 'lbfgs'",
-            )
+        factorised = fits(task)
         steps = Steps(task, start, self.max_iter or _ITERATIONS, report, watch)
         with limited_threads(task.design.X):
             point = Point.of(task, steps.theta)
             while not steps.over(point):
                 steps.save(point)
                 before = point
-                step = Metric.at(task, point.logits).newton(point.gradient)
+                step = _factorised_step(task, point) if factorised else newton_step(task, point)
                 point = _shortened(task, point, step, steps.rounding)
                 steps.compare(before, point)
                 steps.to(point)
             return steps.solution(point)
+
+
+def _factorised_step(task: Task, point: Point) -> Floats:
+    return Metric.at(task, point.logits).newton(point.gradient)
 
 
 def _shortened(task: Task, origin: Point, direction: Floats, rounding: float) -> Point:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -122,28 +122,14 @@ def train_command(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Train a fair model on a file and write a folder with the model and a report.
+    """Train a fair model on a file, or on a folder or glob of files that is streamed; write it with a report."""
+    from fermi.cli.train_asked import start
 
-    A folder or a glob of Parquet, Feather or CSV files is streamed, and need not fit into memory.
-    """
-    from fermi.cli.train import Rows, Wanted, run
-    from fermi.cli.train_stream import is_stream, refuse_in_memory_options
-    from fermi.cli.train_stream import run as run_stream
-    from fermi.tables.asked import Asked
-    from fermi.tables.mending import said_of_columns
-    from fermi.tables.streaming import Streaming
-    from fermi.tables.task import Task
-
-    columns = said_of_columns(bins, labels, as_category, as_number, date)
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, columns)
-    wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
-    given = Rows(file, test, save_split, keep_sensitive)
-    how = Streaming(solver, passes, engine, checkpoint, memory, skip_bad_files)
-    if is_stream(file, how):
-        refuse_in_memory_options(given, task, refit=refit, required=require)
-        run_stream(file, task, wanted, how, keep=keep_sensitive, output=output, force=force, as_json=json)
-        return
-    run(given, task, wanted, refit=refit, output=output, force=force, as_json=json, required=require)
+    task = (target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
+    said, bounds = (bins, labels, as_category, as_number, date), (max_violation, min_ratio, min_rate, max_rate, slack)
+    how, rows = (solver, passes, engine, checkpoint, memory, skip_bad_files), (file, test, save_split, keep_sensitive)
+    then: dict[str, Any] = {"refit": refit, "output": output, "force": force, "as_json": json, "required": require}
+    start(task, said, (model, lam, decision), bounds, rows, how, **then)
 
 
 @app.command("tradeoff")

@@ -178,6 +178,8 @@ def _signs(column: pd.Series[Any]) -> Iterator[Finding]:
 
 def _postal(column: pd.Series[Any]) -> Iterator[Finding]:
     words, name = _words(column), str(column.name)
+    if str(column.dtype) == "category":  # as somebody has said
+        return
     digits = bool(words) and all(word.isdigit() for word in words)
     same = digits and len({len(word) for word in words}) == 1
     if (same and any(word[0] == "0" and len(word) > 1 for word in words)) or (_POSTAL.search(name) and digits):

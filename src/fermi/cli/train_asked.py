@@ -28,8 +28,9 @@ def start(
     required: bool,
 ) -> None:
     """Train on a file or on a stream, by options in the order in which the records of both take them."""
-    asked: Any = Asked(*bounds)
-    whole, wanted = Task.asked(*task, columns=said_of_columns(*said)), Wanted(*(*model, asked))
+    about: tuple[Any, ...] = (*task, said_of_columns(*said))
+    kind: tuple[Any, ...] = (*model, Asked(*bounds))
+    whole, wanted = Task.asked(*about), Wanted(*kind)
     given, streaming = Rows(*rows), Streaming(*how)
     if not is_stream(given.file, streaming):
         run(given, whole, wanted, refit=refit, output=output, force=force, as_json=as_json, required=required)

@@ -7,35 +7,40 @@ and scikit-learn's logistic regression on one-hot columns. No test row has part 
 
 - FairLabels is as it comes: three folds, and its own group model. A second bound, or another slack, is the answer of
   `at` from the same training.
-- A reduction (fairlearn) is given the bound, and draws its predictions at random, once.
+- A reduction (fairlearn) is given the bound. Nothing in its training is drawn, so that it is trained once; its
+  predictions are drawn, with every seed anew.
 - FairGBM bounds false positives and negatives, hence has no demographic parity. The rate of its multipliers, which is
-  what trades its error for its gap, is the best on a third of the training rows, held out for that.
-- OxonFair's thresholds are chosen on scores of three folds, for groups that the same kind of model infers from the
-  features, and one more for rows of which it is unsure: so it is as blind as the others.
+  what trades its error for its gap, is the best on a third of the training rows, held out by the
+  seed for that.
+- OxonFair's thresholds are chosen on scores of three folds, drawn by the seed, for groups that the same kind of model
+  infers from the features, and one more for rows of which it is unsure: so it is as blind as the others.
 - ThresholdOptimizer (fairlearn) is given scores of three folds as well, and *the attribute of the test rows*, which a
   star marks. It has no bound for equalized odds: it asks for no gap at all there.
 - The search over λ is our own estimator's `max_violation`, with labels that are the most probable class.
 
-On Adult FairLabels runs with five seeds of the folds, and the others once, since they take minutes. On the smaller data
-sets a run is another split into training and test rows, and the search over λ runs on the first split alone; the others
-are asked for the first of the bounds. A line has the mean of the runs, the standard error of a gap on the test rows,
-which for the small sets is larger than the bound, and the worst of the runs. Where there are more than two groups it
-also says how many of them are farther from the common rate of the test rows than half the bound and two standard
-errors, and the gap between groups of at least 100 rows. The last parts are what other group models do, and what an
-answer costs.
+On Adult a run is another seed of whatever a method draws, five of them; the plain model draws nothing, and the search
+over λ runs once, since it takes minutes. On the smaller data sets a run is another split into training and test rows,
+and the search over λ runs on the first split alone; the others are asked for the first of the bounds. A line has the
+mean of the runs, the standard error of a gap on the test rows, which for the small sets is larger than the bound, and
+the worst of the runs. Where there are more than two groups it also says how many of them are farther from the common
+rate of the test rows than half the bound and two standard errors, and the gap between groups of at least 100 rows. The
+last parts are what other group models do, and what an answer costs.
 
 `--dataset adult`, `costs`, `others` or `groups` runs one part alone; `--quick` takes 6,000 rows, 100 rounds and two
-runs. Data sets are read from the folder that FERMI_DATA names.
+runs. Data sets are read from the folder that FERMI_DATA names. What is finished of "adult" and "others" is kept in
+benchmarks/results/.labels-*.jsonl until all is, so that a run that was interrupted goes on where it was.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import fairlearn.postprocessing
@@ -144,6 +149,14 @@ class Asked(NamedTuple):
     slack: float = 0.0
 
 
+class Answer(NamedTuple):
+    """Test labels of a method, the seconds that training and predicting took, and what else there is to say."""
+
+    labels: Any
+    seconds: float
+    note: str
+
+
 # ---------------------------------------------------------------------------------------------------------- the data
 
 
@@ -233,34 +246,43 @@ def fair_labels(data: Data, asks: Sequence[Asked], seed: int, **options: Any) ->
         began = time.perf_counter()
 
 
-def plain(data: Data, asked: Asked) -> tuple[Any, str]:
+def plain(data: Data, asked: Asked, seeds: Sequence[int]) -> Iterator[Answer]:
+    began = time.perf_counter()
     model = data.fresh(coded=False).fit(data.train.X, data.train.y)
-    return model.predict(data.test.X), "no bound"
+    yield Answer(model.predict(data.test.X), time.perf_counter() - began, "no bound")
 
 
-def reduction(data: Data, asked: Asked) -> tuple[Any, str]:
+def reduction(data: Data, asked: Asked, seeds: Sequence[int]) -> Iterator[Answer]:
+    began = time.perf_counter()
     moments = REDUCTIONS[asked.notion](difference_bound=asked.bound)
     model = fairlearn.reductions.ExponentiatedGradient(data.fresh(), moments)
     model.fit(data.train.codes, data.train.y, sensitive_features=data.train.s)
-    return model.predict(data.test.codes, random_state=0), f"{len(model.predictors_)} models"
+    seconds = time.perf_counter() - began
+    for seed in seeds:
+        began = time.perf_counter()
+        labels = model.predict(data.test.codes, random_state=seed)
+        yield Answer(labels, seconds + time.perf_counter() - began, f"{len(model.predictors_)} models")
 
 
-def fairgbm(data: Data, asked: Asked) -> tuple[Any, str]:
+def fairgbm(data: Data, asked: Asked, seeds: Sequence[int]) -> Iterator[Answer]:
     """Within the bound on rows held out with the smallest error there, or else nearest to the bound."""
-    held_out = np.random.default_rng(0).permutation(len(data.train.y)) % 3 == 0
-    part = replace(
-        data, train=data.train.take(np.flatnonzero(~held_out)), test=data.train.take(np.flatnonzero(held_out))
-    )
+    for seed in seeds:
+        began = time.perf_counter()
+        held_out = np.random.default_rng(seed).permutation(len(data.train.y)) % 3 == 0
+        part = replace(
+            data, train=data.train.take(np.flatnonzero(~held_out)), test=data.train.take(np.flatnonzero(held_out))
+        )
 
-    def badness(rate: float) -> tuple[float, float]:
-        reached = judged(fairgbm_at(part, asked.notion, rate), part, asked)
-        return max(reached["gap"] - asked.bound, 0.0), reached["error"]
+        def badness(rate: float, part: Data = part, seed: int = seed) -> tuple[float, float]:
+            reached = judged(fairgbm_at(part, asked.notion, rate, seed), part, asked)
+            return max(reached["gap"] - asked.bound, 0.0), reached["error"]
 
-    best = min(MULTIPLIER_RATES, key=badness)
-    return fairgbm_at(data, asked.notion, best), f"multipliers' rate {best:g}"
+        best = min(MULTIPLIER_RATES, key=badness)
+        labels = fairgbm_at(data, asked.notion, best, seed)
+        yield Answer(labels, time.perf_counter() - began, f"multipliers' rate {best:g}")
 
 
-def fairgbm_at(data: Data, notion: str, rate: float) -> Any:
+def fairgbm_at(data: Data, notion: str, rate: float, seed: int) -> Any:
     library = import_module("fairgbm")  # its scikit-learn wrapper wants an older scikit-learn
     groups = np.unique(data.train.s, return_inverse=True)[1]
     rows = library.Dataset(data.train.codes, data.train.y, constraint_group=groups, categorical_feature=data.categories)
@@ -270,21 +292,21 @@ def fairgbm_at(data: Data, notion: str, rate: float) -> Any:
         "multiplier_learning_rate": rate,
         "learning_rate": RATE,
         "num_threads": THREADS,
-        "seed": 0,
+        "seed": seed,
         "verbosity": -1,
     }
     scores = library.train(params, rows, data.rounds).predict(data.test.codes)
     return (np.asarray(scores) > 0.5).astype(int)
 
 
-def held_out_scores(data: Data, target: Any) -> tuple[Any, Any]:
+def held_out_scores(data: Data, target: Any, seed: int) -> tuple[Any, Any]:
     """The model's probabilities of the training rows, held out, and of the test rows."""
-    splits = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    splits = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     F = cross_val_predict(data.fresh(), data.train.codes, target, cv=splits, method="predict_proba")
     return F, data.fresh().fit(data.train.codes, target).predict_proba(data.test.codes)
 
 
-def oxonfair(data: Data, asked: Asked) -> tuple[Any, str]:
+def oxonfair(data: Data, asked: Asked, seeds: Sequence[int]) -> Iterator[Answer]:
     """The most accurate thresholds of inferred groups whose gap is within the bound, or else those of the least gap."""
     library, train = import_module("oxonfair"), data.train
     metrics = library.group_metrics
@@ -293,43 +315,51 @@ def oxonfair(data: Data, asked: Asked) -> tuple[Any, str]:
         "equalized_odds": metrics.equalized_odds_max,
         "equal_opportunity": metrics.true_pos_rate.max_diff,
     }[asked.notion]
-    F, F_test = held_out_scores(data, train.y)
     s = np.unique(train.s, return_inverse=True)[1]
-    given, given_test = (np.where(G.max(axis=1) < SURE, -1, G.argmax(axis=1)) for G in held_out_scores(data, s))
-    used, codes = np.unique(given, return_inverse=True)  # the search trips over numbers that do not occur
-    (accuracies, gaps), found = library.learners.efficient_compute.grid_search(
-        train.y,
-        F[:, 0] - F[:, 1],
-        (metrics.accuracy, gap),
-        codes,
-        s,
-        steps=min(30.0, POINTS ** (1.0 / len(used))),
-        directions=np.array([1.0, -1.0]),
-    )
-    best = np.argmax(np.where(gaps <= max(asked.bound, gaps.min()), accuracies, -np.inf))
-    offsets = np.zeros(int(s.max()) + 2)  # the last for rows whose group is not sure
-    offsets[used] = found[:, best]
-    labels = (F_test[:, 1] + 0.5 * offsets[given_test] > 0.5).astype(int)
-    return labels, f"{len(used)} inferred groups, gap {gaps[best]:.3f} on held-out rows"
+    for seed in seeds:
+        began = time.perf_counter()
+        F, F_test = held_out_scores(data, train.y, seed)
+        given, given_test = (
+            np.where(G.max(axis=1) < SURE, -1, G.argmax(axis=1)) for G in held_out_scores(data, s, seed)
+        )
+        used, codes = np.unique(given, return_inverse=True)  # the search trips over numbers that do not occur
+        (accuracies, gaps), found = library.learners.efficient_compute.grid_search(
+            train.y,
+            F[:, 0] - F[:, 1],
+            (metrics.accuracy, gap),
+            codes,
+            s,
+            steps=min(30.0, POINTS ** (1.0 / len(used))),
+            directions=np.array([1.0, -1.0]),
+        )
+        best = np.argmax(np.where(gaps <= max(asked.bound, gaps.min()), accuracies, -np.inf))
+        offsets = np.zeros(int(s.max()) + 2)  # the last for rows whose group is not sure
+        offsets[used] = found[:, best]
+        labels = (F_test[:, 1] + 0.5 * offsets[given_test] > 0.5).astype(int)
+        note = f"{len(used)} inferred groups, gap {gaps[best]:.3f} on held-out rows"
+        yield Answer(labels, time.perf_counter() - began, note)
 
 
-def thresholds(data: Data, asked: Asked) -> tuple[Any, str]:
-    F, F_test = held_out_scores(data, data.train.y)
+def thresholds(data: Data, asked: Asked, seeds: Sequence[int]) -> Iterator[Answer]:
     scores = LinearRegression().fit([[0.0], [1.0]], [0.0, 1.0])  # gives back what it is given
     bounded = asked.notion != "equalized_odds"
-    model = fairlearn.postprocessing.ThresholdOptimizer(
-        estimator=scores,
-        constraints=THRESHOLDS[asked.notion],
-        prefit=True,
-        predict_method="predict",
-        tol=asked.bound if bounded else None,
-    )
-    model.fit(F[:, 1:], data.train.y, sensitive_features=data.train.s)
-    labels = model.predict(F_test[:, 1:], sensitive_features=data.test.s, random_state=0)
-    return labels, "is given the attribute" + ("" if bounded else ", takes no bound")
+    for seed in seeds:
+        began = time.perf_counter()
+        F, F_test = held_out_scores(data, data.train.y, seed)
+        model = fairlearn.postprocessing.ThresholdOptimizer(
+            estimator=scores,
+            constraints=THRESHOLDS[asked.notion],
+            prefit=True,
+            predict_method="predict",
+            tol=asked.bound if bounded else None,
+        )
+        model.fit(F[:, 1:], data.train.y, sensitive_features=data.train.s)
+        labels = model.predict(F_test[:, 1:], sensitive_features=data.test.s, random_state=seed)
+        note = "is given the attribute" + ("" if bounded else ", takes no bound")
+        yield Answer(labels, time.perf_counter() - began, note)
 
 
-def search(data: Data, asked: Asked) -> tuple[Any, str]:
+def search(data: Data, asked: Asked, seeds: Sequence[int]) -> Iterator[Answer]:
     model: Any
     if data.model == "logistic":
         model = fermi.FermiClassifier(asked.notion, max_violation=asked.bound, attributes=data.attributes)
@@ -343,9 +373,11 @@ def search(data: Data, asked: Asked) -> tuple[Any, str]:
             learning_rate=RATE,
             booster_params={"num_threads": THREADS},
         )
-    model.set_params(random_state=0, **most_probable(model))
-    model.fit(data.train.X, data.train.y, sensitive_features=data.train.s)
-    return model.predict(data.test.X), f"λ = {model.lam_:.3g}"
+    for seed in seeds:
+        began = time.perf_counter()
+        model.set_params(random_state=seed, **most_probable(model))
+        model.fit(data.train.X, data.train.y, sensitive_features=data.train.s)
+        yield Answer(model.predict(data.test.X), time.perf_counter() - began, f"λ = {model.lam_:.3g}")
 
 
 def most_probable(model: Any) -> dict[str, str]:
@@ -353,7 +385,7 @@ def most_probable(model: Any) -> dict[str, str]:
     return {"decision": "argmax"} if "decision" in model.get_params() else {}
 
 
-Method = Callable[[Data, Asked], tuple[Any, str]]
+Method = Callable[[Data, Asked, Sequence[int]], Iterator[Answer]]
 SLOW = "search over λ"
 
 
@@ -461,32 +493,31 @@ def runs_of_ours(
         yield case(part, runs[0][0], asked, method, reached[k], note)
 
 
-def runs_of(part: str, method: str, run: Method, runs: Sequence[Data], asked: Asked) -> dict[str, Any]:
-    """The case of another method."""
-    reached, note = [], ""
-    for data in runs:
-        began = time.perf_counter()
-        try:
-            labels, note = run(data, asked)
-        except Exception as error:
-            return failure(part, data, asked, method, error)
-        reached.append({**judged(labels, data, asked), "seconds": time.perf_counter() - began})
-    return case(part, runs[0], asked, method, reached, note if len(runs) == 1 else f"{note} (the last run)")
-
-
-def compared(
-    part: str, runs: Sequence[tuple[Data, int]], asks: Sequence[Asked], for_others: Sequence[Asked], once: bool
+def runs_of(
+    part: str, method: str, run: Method, runs: Sequence[tuple[Data, Sequence[int]]], asked: Asked
 ) -> Iterator[dict[str, Any]]:
-    """The plain model, FairLabels at every bound, and the others at theirs, which have no slack."""
-    sets = [data for data, _ in runs]
-    yield runs_of(part, "plain", plain, sets[:1] if once else sets, asks[0])
-    yield from runs_of_ours(part, runs, asks)
-    for asked in for_others:
-        for name, run in others(sets[0], asked.notion):
-            yield runs_of(part, name, run, sets[:1] if once or name == SLOW else sets, asked)
+    """The case of another method, over data sets and the seeds on each."""
+    reached, note = [], ""
+    for data, seeds in runs:
+        try:
+            for labels, seconds, said in run(data, asked, seeds):
+                reached.append({**judged(labels, data, asked), "seconds": seconds})
+                note = said
+        except Exception as error:
+            yield failure(part, data, asked, method, error)
+            return
+    yield case(part, runs[0][0], asked, method, reached, note if len(reached) == 1 else f"{note} (the last run)")
 
 
-def on_adult(scale: Scale) -> Iterator[dict[str, Any]]:
+class Runs(NamedTuple):
+    """Where FairLabels runs, data sets with one seed each, and where others do, with the seeds on each data set."""
+
+    ours: Sequence[tuple[Data, int]]
+    others: Sequence[tuple[Data, Sequence[int]]]
+    slow: Sequence[tuple[Data, Sequence[int]]]
+
+
+def on_adult(scale: Scale, kept: Kept) -> Iterator[dict[str, Any]]:
     """Adult: boosted trees by sex and by race and sex, and a linear model."""
     odds, parity = "equalized_odds", "demographic_parity"
     by_sex = [
@@ -497,12 +528,30 @@ def on_adult(scale: Scale) -> Iterator[dict[str, Any]]:
     tasks = [(adult("LightGBM", scale, "sex"), asks) for asks in by_sex]
     tasks.append((adult("LightGBM", scale, "race", "sex"), [Asked(parity, 0.02), Asked(parity, 0.02, 1.0)]))
     tasks.append((adult("logistic", scale, "sex"), [Asked(odds, 0.02)]))
+    seeds = range(scale.runs)
     for data, asks in tasks:
-        strict = [asked for asked in asks if asked.slack == 0.0]
-        yield from compared("Adult", [(data, seed) for seed in range(scale.runs)], asks, strict, once=True)
+        runs = Runs([(data, seed) for seed in seeds], [(data, seeds)], [(data, seeds[:1])])
+        yield from compared("Adult", runs, asks, [asked for asked in asks if asked.slack == 0.0], kept)
 
 
-def on_others(scale: Scale) -> Iterator[dict[str, Any]]:
+def compared(
+    part: str,
+    runs: Runs,
+    asks: Sequence[Asked],
+    for_others: Sequence[Asked],
+    kept: Kept,
+) -> Iterator[dict[str, Any]]:
+    """The plain model, FairLabels at every bound, and the others at theirs, which have no slack."""
+    first = runs.ours[0][0]
+    yield from kept.or_made(first, asks[0], "plain", runs_of(part, "plain", plain, runs.others, asks[0]))
+    yield from kept.or_made(first, asks[0], "FairLabels", runs_of_ours(part, runs.ours, asks))
+    for asked in for_others:
+        for name, run in others(first, asked.notion):
+            its = runs.slow if name == SLOW else runs.others
+            yield from kept.or_made(first, asked, name, runs_of(part, name, run, its, asked))
+
+
+def on_others(scale: Scale, kept: Kept) -> Iterator[dict[str, Any]]:
     """COMPAS, German credit, Communities and the three-class set, both models on several splits."""
     odds, parity = "equalized_odds", "demographic_parity"
     both = [Asked(parity, 0.02), Asked(parity, 0.02, 1.0)]
@@ -517,8 +566,33 @@ def on_others(scale: Scale) -> Iterator[dict[str, Any]]:
     ]
     for load, asks in tasks:
         for model in ("logistic", "LightGBM"):
-            runs = [(load(model, scale, k), k) for k in range(scale.runs)]
-            yield from compared("others", runs, asks, asks[:1], once=False)
+            ours = [(load(model, scale, k), k) for k in range(scale.runs)]
+            splits = [(data, [0]) for data, _ in ours]
+            yield from compared("others", Runs(ours, splits, splits[:1]), asks, asks[:1], kept)
+
+
+class Kept:
+    """What is finished of a long run, in a file of one line per method: another run goes on where it was."""
+
+    def __init__(self, name: str) -> None:
+        self.path = Path(__file__).parent / "results" / f".labels-{name}.jsonl"
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        self.found: dict[str, list[dict[str, Any]]] = {}
+        for line in lines:
+            self.found.update(json.loads(line))
+
+    def or_made(self, data: Data, asked: Asked, method: str, cases: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The cases of a method on a data set for a bound, made if they are not there yet."""
+        name = " ".join(map(str, (data.name, data.model, data.groups, asked.notion, asked.bound, method)))
+        if name not in self.found:
+            self.found[name] = list(cases)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({name: self.found[name]}, ensure_ascii=False) + "\n")
+        return self.found[name]
+
+    def forget(self) -> None:
+        """All is finished."""
+        self.path.unlink(missing_ok=True)
 
 
 def group_models(scale: Scale) -> Iterator[dict[str, Any]]:
@@ -580,18 +654,25 @@ def cost(data: Data, notion: str, runs: int) -> dict[str, Any]:
     }
 
 
-PARTS = {"adult": on_adult, "costs": costs, "others": on_others, "groups": group_models}
+PARTS: dict[str, Callable[[Scale, Kept], Iterator[dict[str, Any]]]] = {
+    "adult": on_adult,
+    "costs": lambda scale, kept: costs(scale),
+    "others": on_others,
+    "groups": lambda scale, kept: group_models(scale),
+}
 
 
 def measure(dataset: str | None = None, quick: bool = False) -> list[dict[str, Any]]:
     """All cases, or those of one part: "adult", "costs", "others" or "groups"."""
     cases = []
-    for part in PARTS.values() if dataset is None else [PARTS[dataset]]:
+    for name in PARTS if dataset is None else [dataset]:
+        kept = Kept(f"{name}-quick" if quick else name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for found in part(QUICK if quick else FULL):
+            for found in PARTS[name](QUICK if quick else FULL, kept):
                 cases.append(found)
                 print(line(found), file=sys.stderr, flush=True)  # minutes pass before the table
+        kept.forget()
     return cases
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -46,20 +47,31 @@ def test_of_each_attribute_the_largest_gap_counts(labels: Any) -> None:
 
 
 def test_labels_are_compared_on_made_up_rows_and_a_method_that_fails_says_why(
-    labels: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    labels: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     scale = labels.Scale(600, 5, 2)
     data = labels.prepared(fermi.datasets.synthetic(n=600, rated=False), "logistic", scale, "2 groups")
 
-    def broken(data: Any, asked: Any) -> Any:
+    def broken(data: Any, asked: Any, seeds: Any) -> Any:
         raise RuntimeError("no such luck\nand more")
 
-    monkeypatch.setattr(labels, "others", lambda data, notion: iter([("broken", broken)]))
+    tried = [("broken", broken), ("ThresholdOptimizer*", labels.thresholds)]
+    monkeypatch.setattr(labels, "others", lambda data, notion: iter(tried))
     asked = labels.Asked("demographic_parity", 0.05)
-    cases = list(labels.compared("Adult", [(data, 0), (data, 1)], [asked], [asked], once=True))
-    assert [case["method"] for case in cases] == ["plain", "FairLabels", "broken"]
-    assert cases[1]["runs"] == 2
+    runs = labels.Runs([(data, 0), (data, 1)], [(data, range(2))], [(data, range(1))])
+    kept = labels.Kept("test")
+    kept.path = tmp_path / "kept.jsonl"
+    cases = list(labels.compared("Adult", runs, [asked], [asked], kept))
+    assert [case["method"] for case in cases] == ["plain", "FairLabels", *(name for name, _ in tried)]
+    assert [case.get("runs") for case in cases] == [1, 2, None, 2]
     assert cases[1]["error"] <= cases[1]["worst_error"]
+    assert cases[3]["error"] < cases[3]["worst_error"]  # two seeds, two results
+    lines = kept.path.read_text(encoding="utf-8").splitlines()
+    again = labels.Kept("test")
+    again.found = {name: found for line in lines for name, found in json.loads(line).items()}
+    monkeypatch.setattr(labels, "runs_of", lambda *args: iter(()))  # nothing is made again
+    monkeypatch.setattr(labels, "runs_of_ours", lambda *args: iter(()))
+    assert list(labels.compared("Adult", runs, [asked], [asked], again)) == cases
     labels.show(cases)
     assert "RuntimeError: no such luck\n" in capsys.readouterr().out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.tree import DecisionTreeClassifier
 
-from fermi.errors import ConstantPredictionWarning, SmallGroupWarning
+from fermi.errors import ConstantPredictionWarning, FermiError, SmallGroupWarning
 from tests.labels.samples import Rows, fair, fitted, gap, rows
 
 
@@ -162,6 +163,42 @@ def test_a_classifier_that_learnt_these_rows_by_heart_is_recognised() -> None:
     assert caught[0].filename == fitted.__code__.co_filename
     for seed in range(3):  # any warning would fail
         assert fitted(new, forest, prefit=True, random_state=seed).reached_
+
+
+class Frozen(LogisticRegression):
+    """A classifier that was trained once and for all."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        if hasattr(self, "coef_") or X.shape[0] < 800:
+            raise RuntimeError("this was trained elsewhere")
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_classifier_that_cannot_be_trained_again_is_said_not_to_be_checked() -> None:
+    some = rows(800)
+    model = Frozen().fit(some.X, some.y)
+    with pytest.warns(UserWarning, match="trained on these rows was not checked, since no copy of it") as caught:
+        assert fitted(some, model, prefit=True).reached_
+    assert caught[0].filename == fitted.__code__.co_filename
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300, 5e-324, 1.7e308])
+@pytest.mark.parametrize("where", ["everywhere", "in one row", "in one group"])
+def test_weights_at_the_edge_of_numbers_give_a_finite_model_or_one_sentence(size: float, where: str) -> None:
+    some = rows(300)
+    there = {"everywhere": some.y == some.y, "in one row": np.arange(300) == 7, "in one group": some.s == some.s[0]}
+    weight = np.where(there[where], size, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallGroupWarning)
+        try:
+            model = fair(max_violation=0.05).fit(some.X, some.y, sensitive_features=some.s, sample_weight=weight)
+        except FermiError as error:
+            assert "`sample_weight` has" in str(error)  # noqa: PT017
+            assert size > 1.0 or where == "everywhere"
+        else:
+            assert size < 1.0
+            assert np.isfinite(model.multipliers_).all()
+            assert np.isfinite([model.figures_.error, model.violation_, model.figures_.standard_error]).all()
 
 
 def test_a_classifier_trained_on_more_rows_than_these_is_not_taken_for_one_that_has_seen_them() -> None:

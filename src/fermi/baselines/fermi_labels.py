@@ -13,30 +13,13 @@ from __future__ import annotations
 from typing import Any
 
 from fermi.baselines.common.label_stage import LabelStage
-from fermi.baselines.common.protocol import Capabilities
 from fermi.linear.classifier import FermiClassifier
 
 _LAM = 1.0
 
 
 class FermiLabels(LabelStage):
-    """FERMI with λ from 0 to 1, whose labels are within a bound.
-
-    Parameters
-    ----------
-    strength, notion, random_state
-        As in `Baseline`.
-    slack : float
-        As in `FairLabels`: how many standard errors of its rate each group may be farther off than the bound.
-    """
-
-    capabilities = Capabilities(
-        nonbinary_target=True,
-        nonbinary_attribute=True,
-        beyond_logistic=True,
-        unknown_attribute=True,
-        adjusts_labels=True,
-    )
+    """FERMI with λ from 0 to 1, whose labels are within a bound."""
 
     def _model(self, n: int, strength: float) -> Any:
         return FermiClassifier(self.notion, _LAM * strength)

@@ -15,27 +15,10 @@ from typing import Any
 
 from fermi.baselines.common.label_stage import LabelStage
 from fermi.baselines.common.linear_models import logistic_regression
-from fermi.baselines.common.protocol import Capabilities
 
 
 class LinearPost(LabelStage):
-    """Logistic regression whose labels, not its probabilities, are within a bound.
-
-    Parameters
-    ----------
-    strength, notion, random_state
-        As in `Baseline`.
-    slack : float
-        As in `FairLabels`: how many standard errors of its rate each group may be farther off than the bound.
-    """
-
-    capabilities = Capabilities(
-        nonbinary_target=True,
-        nonbinary_attribute=True,
-        beyond_logistic=True,
-        unknown_attribute=True,
-        adjusts_labels=True,
-    )
+    """Logistic regression whose labels, not its probabilities, are within a bound."""
 
     def _model(self, n: int, strength: float) -> Any:
         return logistic_regression(n)

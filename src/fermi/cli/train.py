@@ -98,14 +98,14 @@ def prepared(file: str, task: Task, keep: bool | None, console: Console, *, as_j
     frame = read_table(file)
     check_columns(frame, task)
     if keep is None:
-        keep = _ask(console, as_json=as_json)
+        keep = ask_to_keep(console, as_json=as_json)
     rows = prepare(frame, dataclasses.replace(task, keep_sensitive=keep))
     console.print(f"{file}: {len(frame):,} rows, {len(frame.columns):,} columns", highlight=False, markup=False)
     show_columns(rows.encoder, console)
     return rows
 
 
-def _ask(console: Console, *, as_json: bool) -> bool:
+def ask_to_keep(console: Console, *, as_json: bool) -> bool:
     """Whether the sensitive columns are features: asked on a terminal, else answered with no, and said so."""
     if as_json:
         return False

@@ -26,6 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fermi._typing import Floats, Ints
+from fermi.decisions.light_trees import LightTrees
 from fermi.decisions.table_codes import TableCodes
 from fermi.inputs.cells import Cells
 from fermi.inputs.columns import as_frame, to_pandas
@@ -38,8 +39,11 @@ _FEW_CELLS, _SHORT, _LONG = 4, {"max_iter": 15, "learning_rate": 0.2}, {"max_ite
 _KNOWN = 20  # entries below which a column says nothing, and trees refuse one that is empty in a fold
 
 
-def default_group_model(X: Any, n_cells: int) -> Any:
-    """What tells so many cells apart: small trees from a table with categories, logistic regression from numbers."""
+def default_group_model(X: Any, n_cells: int, beside: Any = None) -> Any:
+    """What tells so many cells apart: small trees from a table with categories, logistic regression from numbers.
+
+    The trees are scikit-learn's, or LightGBM's where the classifier `beside` it is, in as many threads.
+    """
     regression = LogisticRegression(tol=_TOLERANCE, max_iter=_ITERATIONS)
     if hasattr(X, "tocsr"):
         return make_pipeline(StandardScaler(with_mean=False), regression)
@@ -50,15 +54,22 @@ def default_group_model(X: Any, n_cells: int) -> Any:
         return _regression_on_numbers(regression)
     # Loaded here, since it takes a while and matrices do without.
     from sklearn.dummy import DummyClassifier
-    from sklearn.ensemble import HistGradientBoostingClassifier
 
     known = (X.notna().sum() >= _KNOWN).to_numpy()
     if not known.any():
         return DummyClassifier()
     codes = TableCodes(np.flatnonzero(words & known).tolist(), np.flatnonzero(~words & known).tolist())
-    rounds = _SHORT if n_cells <= _FEW_CELLS else _LONG
-    trees = HistGradientBoostingClassifier(**_TREES, **rounds, categorical_features=range(len(codes.words)))
-    return make_pipeline(codes, trees)
+    return make_pipeline(codes, _small_trees(n_cells, range(len(codes.words)), beside))
+
+
+def _small_trees(n_cells: int, words: range, beside: Any) -> Any:
+    """Boosted trees for a table whose first columns are codes of words."""
+    if type(beside).__module__.partition(".")[0] != "lightgbm":
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        rounds = _SHORT if n_cells <= _FEW_CELLS else _LONG
+        return HistGradientBoostingClassifier(**_TREES, **rounds, categorical_features=words)
+    return LightTrees(len(words), getattr(beside, "n_jobs", None))
 
 
 def _regression_on_numbers(regression: Any) -> Any:

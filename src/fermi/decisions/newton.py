@@ -28,6 +28,7 @@ _BARRIER = 0.02  # ν / τ
 _STEPS = 40  # at one τ; three or four are usual
 _ENOUGH = 1e-8  # of the barrier function: what a step must promise
 _SHORTEST = 1e-10
+_LEAST_CUT, _MOST_CUT = 0.02, 0.5  # of a step that is too long, what is tried next
 _ROUNDING = 1e-13
 _AWAY = 0.95  # of the way to the nearest end of μ
 _NEAR_ENDS = 1e-3  # of the cap: no start is nearer to the ends
@@ -126,7 +127,7 @@ def _centre(program: Program, limits: Limits, mu: Floats, tau: float) -> tuple[F
 
     here, found = at(mu)
     for made in range(1, _STEPS):
-        residual = nu / mu - nu / (cap - mu) - (b - L @ found.rates.ravel())
+        residual = _residual(limits, mu, found.rates, nu)
         theta = 1.0 / (low / mu + high / (cap - mu))
         direction = _direction(limits, found.curvature, residual, np.sqrt(theta))
         promised = float(residual @ direction)
@@ -137,7 +138,9 @@ def _centre(program: Program, limits: Limits, mu: Floats, tau: float) -> tuple[F
         step = min(1.0, _AWAY * float(np.nanmin(room)))
         there, found = at(mu + step * direction)
         while there > here - 1e-4 * step * promised:
-            step *= 0.5
+            # The slope here and there says where it is none, were it straight in between.
+            slope = -float(_residual(limits, mu + step * direction, found.rates, nu) @ direction)
+            step *= float(np.clip(promised / (promised + slope), _LEAST_CUT, _MOST_CUT)) if slope > 0.0 else _MOST_CUT
             if step < _SHORTEST:  # rounding hides what is left to gain
                 return mu, made
             there, found = at(mu + step * direction)
@@ -147,6 +150,12 @@ def _centre(program: Program, limits: Limits, mu: Floats, tau: float) -> tuple[F
         low = np.clip(low, 0.1 * nu / mu, 10.0 * nu / mu)
         high = np.clip(high, 0.1 * nu / (cap - mu), 10.0 * nu / (cap - mu))
     return mu, _STEPS
+
+
+def _residual(limits: Limits, mu: Floats, rates: Floats, nu: float) -> Floats:
+    """Minus the gradient of the barrier function."""
+    found: Floats = nu / mu - nu / (limits.cap - mu) - (limits.b - limits.L @ rates.ravel())
+    return found
 
 
 def _direction(limits: Limits, H: Floats, residual: Floats, root: Floats) -> Floats:

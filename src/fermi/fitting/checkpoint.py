@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +32,10 @@ _DIGEST = 64  # letters
 _ROWS = 65_536  # of X at once: X may be larger than memory
 
 
+class DamagedError(FermiError):
+    """A checkpoint that is none, was cut short, or has changed since it was written."""
+
+
 class MarkedFile:
     """One file for one fit. `mark` tells fits apart: a file of another fit is refused, not used."""
 
@@ -43,7 +48,7 @@ class MarkedFile:
 
     def damaged(self) -> FermiError:
         """The error for a file that is not what it should be."""
-        return FermiError(f"`checkpoint` {str(self.path)!r} is no checkpoint, or damaged: delete it.")
+        return DamagedError(f"`checkpoint` {str(self.path)!r} is no checkpoint, or damaged: delete it.")
 
     def _write(self, content: bytes) -> None:
         """Write the file, which appears whole or not at all."""
@@ -125,6 +130,17 @@ class Saved:
             raise self._error
         return found
 
+    def document(self, name: str) -> dict[str, Any]:
+        """What JSON calls an object; its parts are for the caller to check."""
+        found = self._facts.get(name)
+        if not isinstance(found, dict):
+            raise self._error
+        return found
+
+    def damaged(self) -> FermiError:
+        """The error for a part that is not what it should be."""
+        return self._error
+
     def continue_random(self, name: str, rng: np.random.Generator) -> None:
         """Let random numbers go on from where they were."""
         try:
@@ -158,6 +174,59 @@ class Checkpoint(MarkedFile):
             note = json.loads(archive.read("note", "u").tobytes())
             arrays = {name: archive.read(name, "f") for name in archive.names if name != "note"}
         return note["mark"], Saved(arrays, dict(note["facts"]), self.damaged())
+
+
+class LastTwo:
+    """Two checkpoints of one fit, the last and the one before it, which is used where the last is damaged.
+
+    Parameters
+    ----------
+    path : Path
+        The file of the last one; that of the one before ends in ``.before``.
+    mark : str
+        What tells this fit from others.
+    """
+
+    def __init__(self, path: Path, mark: str) -> None:
+        self.last, self.before = Checkpoint(path, mark), Checkpoint(path.with_name(f"{path.name}.before"), mark)
+
+    def save(self, state: Mapping[str, Any]) -> None:
+        """Write the state of a fit. At every moment one of the two files is whole.
+
+        Parameters
+        ----------
+        state : mapping
+            Arrays, and facts that JSON can hold.
+        """
+        if self.last.path.exists():
+            self.last.path.replace(self.before.path)
+        self.last.save(state)
+
+    def load(self) -> Saved | None:
+        """Read the last state that is whole, if there is one; warn where that is not the last one.
+
+        Returns
+        -------
+        Saved or None
+            What the file holds.
+        """
+        try:
+            found = self.last.load()
+        except DamagedError:
+            if not self.before.path.exists():
+                raise
+            warnings.warn(
+                f"`checkpoint` {str(self.last.path)!r} is no checkpoint, or damaged: the one before it, "
+                f"{str(self.before.path)!r}, is used.",
+                stacklevel=3,
+            )
+            found = None
+        return self.before.load() if found is None else found
+
+    def remove(self) -> None:
+        """Remove both files when the fit is done."""
+        self.last.remove()
+        self.before.remove()
 
 
 def fingerprint(*parts: Any) -> str:

@@ -240,6 +240,18 @@ def _quoted(word: str) -> str:
     return json.dumps(word, ensure_ascii=False) if re.search(r'[,="]', word) else word
 
 
+def group_label(names: Sequence[str | None], words: Sequence[str]) -> str:
+    """The label of a group, as `group_codes` writes it, from the words of its columns' values.
+
+    Examples
+    --------
+    >>> group_label(["sex", "race"], ["F", "B"]), group_label(["sex"], ["F"])
+    ('sex=F, race=B', 'sex=F')
+    """
+    shown = words if len(words) == 1 else [_quoted(word) for word in words]
+    return ", ".join(f"{name}={word}" if _is_name(name) else word for name, word in zip(names, shown, strict=True))
+
+
 def natural_key(text: str) -> tuple[Any, ...]:
     """A key that sorts the numbers inside a text by size: age=9 before age=10."""
     parts = _NUMBER.split(text)  # text and number in turn, so that like is compared with like

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _BOUNDS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5)
+_NOTHING = 1e-40  # of the largest weight
 _CERTIFIED = 3  # one row in so many is kept for the certificate
 
 
@@ -119,7 +120,7 @@ def train(
     for attribute, cells in zip(part.attributes, part.cells(), strict=True):
         kinds = kinds_of_cell(cells, attribute.codes >= 0)
         own = settings.group_estimator
-        template = default_group_model(part.X, cells.size) if own is None else own
+        template = default_group_model(part.X, cells.size, _last(model)) if own is None else own
         q.append(held_out_cells(template, part.X, kinds, cells.size, part.weight, pairs))
         models.append(CellModel.fit(template, part.X, kinds, cells.size, part.weight))
     judged = np.unique(np.concatenate([judge for _, judge in pairs]))
@@ -154,6 +155,8 @@ def _read(
         settings.fairness,
         settings.attributes,
     )
+    weight = problem.weight  # what is nothing beside another weight counts as none: its square would be zero
+    problem = replace(problem, weight=np.where(weight < _NOTHING * weight.max(), 0.0, weight))
     if not problem.is_judgeable():
         raise bad_argument(
             "sensitive_features", "is unknown in every row that the notion compares", "some known groups"
@@ -185,7 +188,15 @@ def _model(
     if not hasattr(model, "classes_"):
         raise bad_argument("estimator", "is not fitted: it has no `classes_`", "a fitted classifier, or prefit=False")
     said = said_of(model, rows.X, classes)
-    if seems_trained_on(model, rows, said.F, classes, rng):
+    seen = seems_trained_on(model, rows, said.F, classes, rng)
+    if seen is None:
+        warnings.warn(
+            "Whether the classifier was trained on these rows was not checked, since no copy of it could be trained on "
+            "half of them: if it was, the bound will not hold on new rows.",
+            UserWarning,
+            stacklevel=4,
+        )
+    elif seen:
         warnings.warn(
             "The classifier seems to have been trained on these rows: it knows their labels better than a copy that "
             "has not seen them. Its probabilities are too sure here, so that the bound will not hold on new rows; pass "
@@ -194,6 +205,12 @@ def _model(
             stacklevel=4,
         )
     return model, said
+
+
+def _last(model: Any) -> Any:
+    """The classifier itself, of a pipeline the last step."""
+    steps = getattr(model, "steps", None)
+    return steps[-1][1] if steps else model
 
 
 def _judged(problem: Problem, said: Said, q: tuple[Floats, ...], rows: Ints) -> JudgedRows:

@@ -136,8 +136,10 @@ def _sensitive_rows(sensitive: Any, rows: Ints) -> Any:
 
 def seems_trained_on(
     model: Any, rows: WrappedRows, F: Floats, classes: Sequence[Any], rng: np.random.Generator
-) -> bool:
+) -> bool | None:
     """Whether a fitted classifier knows the labels of rows about as well as a copy that was trained on them.
+
+    None where that cannot be told: it cannot be trained again, or half of the rows are of one class.
 
     A copy is trained on half of the rows. Where it knows those clearly better than the other half, it learns rows by
     heart; a classifier that is then nearer to what the copy knows of the first half has most likely seen these rows.
@@ -148,11 +150,11 @@ def seems_trained_on(
     rest = np.setdiff1d(np.arange(len(rows.y)), half)
     target = known_target(rows.y, classes, "y")
     if len(np.unique(target[half])) < 2:
-        return False
+        return None
     try:
         copy = rows.take(half).fit(model)
-    except Exception:  # a classifier that cannot be trained again cannot be compared
-        return False
+    except Exception:  # a classifier that cannot be trained again cannot be compared, whatever the reason
+        return None
     seen, unseen = (
         _of_truth(probabilities(copy, take_rows(rows.X, part), classes), target[part]) for part in (half, rest)
     )

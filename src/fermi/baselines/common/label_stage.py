@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from fermi._typing import Floats, Ints
-from fermi.baselines.common.protocol import Baseline, Rows
+from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 from fermi.errors import SmallGroupWarning
 from fermi.inputs.features import known_target
 from fermi.labels import FairLabels
@@ -31,6 +31,14 @@ class LabelStage(Baseline):
     slack : float
         As in `FairLabels`: how many standard errors of its rate each group may be farther off than the bound.
     """
+
+    capabilities = Capabilities(
+        nonbinary_target=True,
+        nonbinary_attribute=True,
+        beyond_logistic=True,
+        unknown_attribute=True,
+        adjusts_labels=True,
+    )
 
     def __init__(
         self,

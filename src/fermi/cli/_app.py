@@ -109,13 +109,9 @@ def train_command(
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The model folder to write.")] = None,
     json: Json = False,
 ) -> None:
-    """Train a fair model on a file and write a folder with the model and a report.
-
-    A folder or a glob of Parquet, Feather or CSV files is streamed, and need not fit into memory.
-    """
-    from fermi.cli.train import Wanted, run
-    from fermi.cli.train_stream import is_stream
-    from fermi.cli.train_stream import run as run_stream
+    """Train a fair model on a file, or stream a folder or glob of files; write a folder with the model and a report."""
+    from fermi.cli.train import Wanted
+    from fermi.cli.train_stream import train_files
     from fermi.tables.asked import Asked
     from fermi.tables.streaming import Streaming
     from fermi.tables.task import Task
@@ -123,10 +119,7 @@ def train_command(
     task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
     wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
     how = Streaming(solver, passes, engine, checkpoint, memory, skip_bad_files)
-    if is_stream(file, how):
-        run_stream(file, task, wanted, how, keep=keep_sensitive, output=output, as_json=json)
-        return
-    run(file, task, wanted, keep=keep_sensitive, output=output, as_json=json)
+    train_files(file, task, wanted, how, keep=keep_sensitive, output=output, as_json=json)
 
 
 @app.command("tradeoff")

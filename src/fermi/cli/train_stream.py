@@ -11,7 +11,7 @@ from fermi import report
 from fermi._files import whole_folder
 from fermi.cli._console import Console
 from fermi.cli._summaries import point_summary, show_columns, show_groups, show_points
-from fermi.cli.train import FILES, REPORT, Wanted, ask_to_keep, check_options, stem
+from fermi.cli.train import FILES, REPORT, Wanted, ask_to_keep, check_options, run, stem
 from fermi.errors import FermiError
 from fermi.inputs.arguments import chosen
 from fermi.tables.streaming import Streaming, StreamTrained, train_stream, with_kept
@@ -25,7 +25,17 @@ def is_stream(file: str, how: Streaming) -> bool:
     return Path(file).is_dir() or any(mark in file for mark in "*?[") or how != Streaming()
 
 
-def run(
+def train_files(
+    file: str, task: Task, wanted: Wanted, how: Streaming, *, keep: bool | None, output: str | None, as_json: bool
+) -> None:
+    """Train on a file in memory, or stream what is larger."""
+    if is_stream(file, how):
+        run_stream(file, task, wanted, how, keep=keep, output=output, as_json=as_json)
+    else:
+        run(file, task, wanted, keep=keep, output=output, as_json=as_json)
+
+
+def run_stream(
     source: str, task: Task, wanted: Wanted, how: Streaming, *, keep: bool | None, output: str | None, as_json: bool
 ) -> None:
     """Train a model on a stream, write its folder, print what was found."""

@@ -113,7 +113,7 @@ def test_a_table_of_some_condition_has_measures_and_no_errors() -> None:
 
 
 def test_weights_that_are_no_counts_have_no_intervals() -> None:
-    table = Contingency([[30.5, 10], [40, 40], [7, 9.25]], groups=["a", "b", "c"])
+    table = Contingency([[30.5, 10.0], [40.0, 40.0], [7.0, 9.25]], groups=["a", "b", "c"])
     found = Audit.from_contingency(table)
     assert frame_of(found).loc["b", "rate_1"] == 0.5
     assert math.isnan(frame_of(found).loc["b", "rate_1_low"])

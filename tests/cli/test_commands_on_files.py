@@ -245,7 +245,7 @@ def test_a_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (["train", "FILE", *TASK, "--output", "."], "holds other things; expected a new or an empty folder"),
         (["tradeoff", "FILE", *TASK, "--jobs", "0"], "--jobs is 0"),
         (["predict", "nowhere", "FILE"], "There is no model in 'nowhere'"),
-        (["audit", "FILE", "--target", "hired", "--sensitive", "group"], "Give either `prediction`"),
+        (["audit", "FILE", "--target", "hired", "--sensitive", "group"], "Give either --prediction"),
         (["audit", "FILE", "--target", "hired", "--prediction", "x", "--sensitive", "group"], "--prediction is 'x'"),
         (["audit", "FILE", *TASK, "--probability", "x"], "--probability is 'x'"),
         (
@@ -254,7 +254,7 @@ def test_a_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ),
         (["audit", "FILE", *TASK, "--prediction", "hired", "--output", "x.pdf"], "ends in one of .html"),
         (["audit", "FILE", *TASK, "--probability", "score"], "`y_pred` has the row"),
-        (["audit", "FILE", "--sensitive", "group", "--probability", "score"], "Probabilities need `target`"),
+        (["audit", "FILE", "--sensitive", "group", "--probability", "score"], "Probabilities need --target"),
         (["audit", "FILE", *TASK, "--prediction", "hired", "--confidence", "2"], "--confidence is 2.0"),
         (["audit", "FILE", *TASK, "--prediction", "group"], "both the prediction and a sensitive column"),
         (["audit", "FILE", *TASK, "--prediction", "hired", "--advantaged", "yes"], "--advantaged is for"),

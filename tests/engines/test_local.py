@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fermi.engines import LocalEngine, engine_of
+from fermi.engines import LocalEngine, engine_of, task_pool
 from fermi.errors import FermiError
 
 
@@ -47,3 +47,13 @@ def test_no_shards_have_no_sum() -> None:
 def test_an_unknown_engine_is_refused_by_name() -> None:
     with pytest.raises(FermiError, match=r"`engine` is 'spark'; expected"):
         engine_of("spark")
+
+
+def test_an_address_is_for_a_cluster() -> None:
+    with pytest.raises(FermiError, match="`address` is 'ray://head:1', and the engine is 'local'"):
+        engine_of("local", address="ray://head:1")
+    with pytest.raises(FermiError, match="`address` is"), task_pool("local", address="ray://head:1"):
+        pass
+    assert engine_of("local", address=None).name == "local"
+    engine = LocalEngine()
+    assert engine_of(engine) is engine

@@ -46,7 +46,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cells run in this process, so that they can be counted."""
     CALLS.clear()
 
-    def run_all(name: str, cells: Any, journal: Any, workers: int) -> list[str]:
+    def run_all(name: str, cells: Any, journal: Any) -> list[str]:
         failed = []
         for key, cell in cells.items():
             _, found = runner._run_cell(name, key, cell)

@@ -21,7 +21,7 @@ def sample(n: int = 700) -> pd.DataFrame:
         {
             "y": rng.choice(["no", "yes"], n),
             "label": rng.choice(["no", "perhaps", "yes"], n, p=[0.5, 0.2, 0.3]),
-            "sex": rng.choice(["F", "M", None], n, p=[0.4, 0.5, 0.1]),
+            "sex": rng.choice(np.array(["F", "M", None]), n, p=[0.4, 0.5, 0.1]),
             "age": rng.choice([9.0, 10.0, 60.0, np.nan], n, p=[0.3, 0.3, 0.3, 0.1]),
             "region": rng.choice(["north", "south", "west"], n),
         }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,11 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 import fermi
 from fermi.torch import FermiRegularizer
 from tests.example_files import load
+from tests.ray_cluster import DEPRECATED, running
 
 ray = pytest.importorskip("ray", reason="the extra `ray` is not installed")
 pytest.importorskip("ray.train.torch", exc_type=ImportError)
 
-# Ray sets options of its own that it has deprecated.
-DEPRECATED = r"ignore:`\w+` is deprecated:DeprecationWarning:ray\.data\.context"
 pytestmark = [pytest.mark.slow, pytest.mark.first, pytest.mark.filterwarnings(DEPRECATED)]
 
 EPOCHS, STEPS = 3, 125  # 4000 rows in batches of 2 × 16
@@ -34,19 +32,8 @@ KILLED_AFTER = 2 * STEPS + 60
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    """A Ray of our own; its sockets need a short path."""
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="ray") as folder:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("RAY_AUTH_MODE", "disabled")  # it would leave a token in the home folder
-        patch.setenv("RAY_TRAIN_HEALTH_CHECK_INTERVAL_S", "0.2")  # every report waits for such a check
-        patch.setenv("RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S", "600")  # a busy machine may need more than a minute
-        patch.setenv("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")  # a process more; nobody takes this machine away
-        patch.setenv("RAY_prestart_worker_first_driver", "0")  # nor are workers started that nobody asked for
-        try:
-            ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=folder)
-            yield
-        finally:
-            ray.shutdown()
+    with running():
+        yield
 
 
 def watched(train_worker: Callable[[dict[str, Any]], None], notes: Path, killed: int | None) -> Callable[..., None]:

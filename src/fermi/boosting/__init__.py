@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from fermi.boosting.bare import objective
 from fermi.boosting.classifier import FermiBoostingClassifier
-from fermi.boosting.custom_objective import BoostingObjective, objective
+from fermi.boosting.custom_objective import BoostingObjective
 
 __all__ = ["BoostingObjective", "FermiBoostingClassifier", "objective"]

@@ -35,7 +35,7 @@ class CurvatureBound:
 
     def __init__(self, terms: Sequence[TermRows], weight: Floats) -> None:
         self._terms, self._weight = terms, weight
-        self._per_weight = [float((t.share[t.share > 0] / weight[t.share > 0]).max()) for t in terms]
+        self._per_weight = [float((t.share[t.share > 0] / weight[t.share > 0]).max(initial=0.0)) for t in terms]
         self._h = np.empty((0, len(weight)))
         self._sum = np.empty(len(weight))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,10 @@ import numpy as np
 from fermi._typing import Floats
 from fermi.boosting import _loops
 from fermi.fitting.objective import Term
+
+
+def _own(table: Floats) -> Floats:
+    return table  # of a process that has all rows
 
 
 class Charges(NamedTuple):
@@ -31,10 +36,13 @@ class Charges(NamedTuple):
 
 
 class TermRows:
-    """An ERMI term with room for what each round computes: fresh memory would cost more than the computation."""
+    """An ERMI term with room for what each round computes: fresh memory would cost more than the computation.
 
-    def __init__(self, term: Term, n_classes: int, scale: float) -> None:
-        self.term = term
+    `total` adds up a table over all who have some of the rows.
+    """
+
+    def __init__(self, term: Term, n_classes: int, scale: float, total: Callable[[Floats], Floats] = _own) -> None:
+        self.term, self._total = term, total
         self.cells = term.cells + 1
         self.share = scale * term.share
         self._tables = np.empty((4, 1 + term.prior.size, n_classes))
@@ -44,7 +52,7 @@ class TermRows:
         """The law of (S, Ŷ) given each z, for some predictions."""
         self._tables[:] = 0.0
         _loops.add_laws(F, self.cells, self.term.share, self._tables)
-        table = self._tables.sum(axis=0)[1:]
+        table = self._total(self._tables.sum(axis=0)[1:])
         return self.term.conditional(table.reshape(*self.term.rows.shape, -1))
 
     def charges(self, F: Floats, laws: Floats) -> Charges:

@@ -6,19 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
 
 from fermi._typing import Floats
 from fermi.boosting import _loops
 from fermi.boosting._curvature import CurvatureBound
+from fermi.boosting._ranks import Alone, XGBoostRanks, shared_objective
 from fermi.boosting._terms import TermRows
 from fermi.errors import bad_argument
 from fermi.fitting.objective import Value
-from fermi.fitting.problem import Problem, Source, read_problem
-from fermi.inputs.arguments import AT_LEAST_ZERO, chosen, number
-from fermi.inputs.columns import check_rows, read_columns, read_labels
-from fermi.inputs.features import known_target, natural_labels, read_target
-from fermi.notions import as_notion
+from fermi.fitting.problem import Problem
 
 _RARE = 1e-15  # share of a class, from which its first score is taken at least
 _FLAT = 1e-16  # the smallest Hessian, as in XGBoost
@@ -48,17 +44,26 @@ class BoostingObjective:
         The class of each row, for the library's own data set.
     """
 
-    def __init__(self, problem: Problem, classes: NDArray[Any], lam: float, learning_rate: float) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        classes: NDArray[Any],
+        lam: float,
+        learning_rate: float,
+        ranks: XGBoostRanks | None = None,
+    ) -> None:
         self.classes, self.target, self.learning_rate = classes, problem.target, learning_rate
-        self._fair = problem.objective(lam)
-        self._total = float(problem.weight @ problem.class_weight[problem.target])
+        self._ranks: Alone | XGBoostRanks = ranks or Alone()
+        self._fair = problem.objective(lam) if ranks is None else shared_objective(problem, lam, ranks)
+        self._total = float(self._ranks.sum(problem.weight @ problem.class_weight[problem.target]))
         n, m = len(problem.target), len(classes)
         # The boosters' sums run over the rows' weights, so the means of Φ are scaled by their total.
         self._weight = self._total * self._fair.weight
-        self._terms = [TermRows(term, m, self._fair.lam * self._total) for term in self._fair.terms]
+        self._terms = [TermRows(term, m, self._fair.lam * self._total, self._ranks.sum) for term in self._fair.terms]
         self._bound = CurvatureBound(self._terms, self._weight) if self._fair.lam > 0.0 and self._terms else None
         # Fresh memory in every round would cost more than what is computed in it.
         self._room = np.empty((m, n))
+        self._shares = self._ranks.sum(np.bincount(self.target, weights=self._fair.weight, minlength=m))
 
     @property
     def start(self) -> Floats:
@@ -67,7 +72,7 @@ class BoostingObjective:
         Constant predictions have no ERMI, so that no other constant is better.
         """
         m = len(self.classes)
-        shares = np.bincount(self.target, weights=self._fair.weight, minlength=m).clip(_RARE, 1.0 - _RARE)
+        shares = self._shares.clip(_RARE, 1.0 - _RARE)
         scores: Floats = np.log(shares[1:] / shares[:1]) if m == 2 else np.log(shares)
         return scores
 
@@ -142,6 +147,11 @@ class BoostingObjective:
         Value
             With `loss`, `ermi` and `objective`.
         """
+        if self._ranks.several:
+            F = self._predict(scores)
+            loss = self._loss(scores, F)
+            violation = sum(rows.term.ermi(rows.laws(F)) for rows in self._terms)
+            return Value(loss, violation, loss + self._fair.lam * violation)
         found = self._checked(scores)
         return self._fair.evaluate(np.column_stack([np.zeros(len(found)), found]) if found.ndim == 1 else found)
 
@@ -207,7 +217,7 @@ class BoostingObjective:
             z = np.column_stack([np.zeros(len(z)), z]) if z.ndim == 1 else z
             costs = np.logaddexp.reduce(z, axis=1) - z[np.arange(len(z)), self.target]
         # No BLAS here: its threads would go on waiting for work while the booster's own threads want the cores.
-        return float((self._fair.weight * costs).sum())
+        return float(self._ranks.sum(float((self._fair.weight * costs).sum())))
 
     def _scores(self, first: Any, second: Any) -> Any:
         """Tell scores and data apart: `train` passes scores and data set, scikit-learn classes labels and scores."""
@@ -221,7 +231,8 @@ class BoostingObjective:
             raise bad_argument(
                 "data", "has other labels than `target` of the objective", "its own rows: others need one of their own"
             )
-        if weight is not None and len(weight) and not np.allclose(weight / np.sum(weight), self._fair.weight):
+        own = self._fair.weight / np.sum(self._fair.weight)
+        if weight is not None and len(weight) and not np.allclose(weight / np.sum(weight), own):
             raise bad_argument("data", "has weights of its own", "none, since `sample_weight` of the objective counts")
         return scores
 
@@ -245,70 +256,3 @@ def lightgbm_factor(n_classes: int) -> float:
 def xgboost_factor(n_classes: int) -> float:
     """The factor of XGBoost's Hessian of the log-loss over w F (1 − F)."""
     return 1.0 if n_classes == 2 else 2.0
-
-
-def objective(
-    sensitive: Any,
-    target: Any,
-    *,
-    notion: Any = "demographic_parity",
-    lam: float = 1.0,
-    attributes: str = "intersection",
-    classes: Any = None,
-    sample_weight: Any = None,
-    learning_rate: float = 0.3,
-) -> BoostingObjective:
-    """The fair objective of some rows, for those who call `lightgbm.train` or `xgboost.train` themselves.
-
-    Parameters
-    ----------
-    sensitive : array, Series, DataFrame or dict of columns
-        The groups. A row with a missing entry trains the loss and is left out of the fairness term.
-    target : (n,) labels
-        Two or more classes of any type.
-    notion : str or Notion
-        What must be independent of the group, as in `FermiClassifier`.
-    lam : float
-        λ, the weight of the fairness term.
-    attributes : "intersection" or "each"
-        Of several sensitive columns: one term for their combinations, or one term per column.
-    classes : sequence, optional
-        All labels, where these rows may not show them all, as rows held out.
-    sample_weight : (n,) numbers, optional
-        Weighs the loss and the group statistics alike. The booster's own data set is not asked for weights.
-    learning_rate : float
-        That of the booster, or a larger one. With a large λ the Hessian grows with it, and boosting slows down.
-
-    Returns
-    -------
-    BoostingObjective
-        `lightgbm` and `xgboost` are the objectives, `lightgbm_metric` and `xgboost_metric` the metrics, `start` the
-        scores of the base rate. A metric is about the rows of its own objective: make another one for rows held out.
-
-    Examples
-    --------
-    >>> import fermi.boosting
-    >>> fair = fermi.boosting.objective(["a", "a", "b", "b"], [0, 1, 1, 1], lam=5.0)
-    >>> gradient, hessian = fair.lightgbm([0.5, 0.5, 0.5, 0.5])
-    >>> gradient.round(3)
-    array([ 0.622, -0.378, -0.378, -0.378])
-    """
-    if sensitive is None:
-        raise bad_argument("sensitive", "is None", "the groups, one column or several")
-    labels = column_or_1d(target)
-    named = read_columns(sensitive, "sensitive")
-    columns = [("sensitive" if name is None else f"sensitive[{name!r}]", column) for name, column in named.items()]
-    check_rows([("target", target if hasattr(target, "index") else labels), *columns])
-    if classes is None:
-        codes, known = read_target(labels)
-    else:
-        known = natural_labels(read_labels(classes, "classes"))
-        if len(known) < 2:
-            raise bad_argument("classes", f"holds one class only, {known[0]!r}", "at least two classes")
-        codes = known_target(labels, known.tolist(), "target")
-    problem = read_problem(
-        Source(None, target, sensitive, sample_weight), np.empty((len(codes), 0)), labels, codes, known.tolist(), None,
-        as_notion(notion), chosen("attributes", attributes, ("intersection", "each")),
-    )  # fmt: skip
-    rate = number("learning_rate", learning_rate, "a positive number", low=0.0, open_low=True)
-    return BoostingObjective(problem, known, number("lam", lam, AT_LEAST_ZERO, low=0.0), rate)

@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from fermi import __version__
+from fermi.cli._commands import bench, data_fetch, data_list, reproduce
 from fermi.cli._flags import (
+    Address,
     Advantaged,
     Attributes,
     CheckpointFile,
@@ -32,6 +34,7 @@ from fermi.cli._flags import (
     Solver,
     Target,
     TestSize,
+    Weights,
 )
 
 app = typer.Typer(
@@ -97,12 +100,14 @@ def train_command(
     keep_sensitive: KeepSensitive = None,
     attributes: Attributes = "intersection",
     advantaged: Advantaged = None,
+    weights: Weights = None,
     ignore: Ignore = None,
     test_size: TestSize = 0.25,
     seed: Seed = 0,
     solver: Solver = "auto",
     passes: Passes = None,
     engine: EngineName = "local",
+    address: Address = None,
     checkpoint: CheckpointFile = None,
     memory: Memory = "1GB",
     skip_bad_files: SkipBadFiles = False,
@@ -116,9 +121,9 @@ def train_command(
     from fermi.tables.streaming import Streaming
     from fermi.tables.task import Task
 
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, weights)
     wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
-    how = Streaming(solver, passes, engine, checkpoint, memory, skip_bad_files)
+    how = Streaming(solver, passes, engine, checkpoint, memory, skip_bad_files, address)
     train_files(file, task, wanted, how, keep=keep_sensitive, output=output, as_json=json)
 
 
@@ -133,10 +138,13 @@ def tradeoff_command(
     keep_sensitive: KeepSensitive = None,
     attributes: Attributes = "intersection",
     advantaged: Advantaged = None,
+    weights: Weights = None,
     ignore: Ignore = None,
     test_size: TestSize = 0.25,
     seed: Seed = 0,
-    jobs: Annotated[int | None, typer.Option(help="Processes; one by default.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one by default, with Ray one per core.")] = None,
+    engine: EngineName = "local",
+    address: Address = None,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The folder to write.")] = None,
     json: Json = False,
 ) -> None:
@@ -144,7 +152,7 @@ def tradeoff_command(
     from fermi.cli.tradeoff import run
     from fermi.tables.task import Task
 
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, weights)
     run(
         file,
         task,
@@ -154,6 +162,8 @@ def tradeoff_command(
         output=output,
         jobs=jobs,
         as_json=json,
+        engine=engine,
+        address=address,
     )
 
 
@@ -191,6 +201,8 @@ def audit_command(
     min_group_size: Annotated[
         int | None, typer.Option(help="Withhold the figures of groups with fewer rows, for privacy.")
     ] = None,
+    engine: EngineName = "local",
+    address: Address = None,
     output: Annotated[
         str | None, typer.Option(metavar="FILE", help="A page (.html), the groups (.csv) or everything (.json).")
     ] = None,
@@ -198,12 +210,13 @@ def audit_command(
 ) -> None:
     """Measure how far somebody's predictions depend on the group."""
     from fermi.cli.audit import run
+    from fermi.engines import engine_of
     from fermi.tables.audited import Question
 
     question = Question(
         target, prediction, probability or (), sensitive, notion, confidence, min_group_size, advantaged or ()
     )
-    run(file, question, output=output, as_json=json)
+    run(file, question, output=output, as_json=json, engine=engine_of(engine, address=address))
 
 
 @app.command("adjust")
@@ -249,51 +262,7 @@ def adjust_command(
     run(file, task, probability or (), asked, output=output, as_json=json)
 
 
-@app.command()
-def bench(
-    name: Annotated[str, typer.Argument(help="Which benchmark: a file benchmarks/bench_NAME.py of the checkout.")],
-    dataset: Annotated[str | None, typer.Option(help="The data set, where the benchmark takes one.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows and settings, where it can.")] = False,
-    json: Json = False,
-) -> None:
-    """Measure fermi against a named peer in the same run, and print how they compare."""
-    from fermi.cli.bench import run
-
-    run(name, as_json=json, dataset=dataset, quick=quick)
-
-
-@app.command()
-def reproduce(
-    name: Annotated[str, typer.Argument(help="A figure or table of the paper, such as fig1, or all.")],
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer rows, seeds and settings: a look, no evidence.")
-    ] = False,
-    output: Annotated[
-        str, typer.Option(help="The folder for what is found; finished runs there are not made again.")
-    ] = ("results"),
-    workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
-    from_records: Annotated[
-        bool, typer.Option("--from-records", help="Judge and draw again from the records there; nothing is trained.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Run a figure or table of the paper, and write its runs, a page with verdicts and a picture."""
-    from fermi.cli.reproduce import run
-
-    run(name, quick=quick, output=output, workers=workers, from_records=from_records, as_json=json)
-
-
-@data_app.command("list")
-def data_list(json: Json = False) -> None:
-    """Print the data sets and whether their files are here."""
-    from fermi.cli.data import list_all
-
-    list_all(as_json=json)
-
-
-@data_app.command("fetch")
-def data_fetch(name: Annotated[str, typer.Argument(help="The data set.")], json: Json = False) -> None:
-    """Download and verify the files of a data set, unless they are here already, and print where they are."""
-    from fermi.cli.data import fetch
-
-    fetch(name, as_json=json)
+app.command()(bench)
+app.command()(reproduce)
+data_app.command("list")(data_list)
+data_app.command("fetch")(data_fetch)

@@ -47,12 +47,26 @@ KeepSensitive = Annotated[
 Ignore = Annotated[
     list[str] | None, typer.Option(metavar="COL", help="A column that is no feature, say an identifier.")
 ]
+Weights = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="balanced|LABEL=NUMBER",
+        help="What each true label counts in training under equalized odds; repeatable.",
+    ),
+]
 TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the test.")]
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
 Solver = Annotated[str, typer.Option(help="Of files that are streamed: exact passes (lbfgs), epochs (sgda), or auto.")]
 Passes = Annotated[int | None, typer.Option(help="The most passes over files that are streamed; 1 uses no row twice.")]
-EngineName = Annotated[str, typer.Option("--engine", help="Where files are streamed: local.")]
+EngineName = Annotated[
+    str,
+    typer.Option("--engine", metavar="local|ray", help="Where it runs: on this machine, or on a Ray cluster."),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(help="The Ray cluster, such as ray://head:10001; by default that of RAY_ADDRESS, or one of its own."),
+]
 CheckpointFile = Annotated[
     str | None,
     typer.Option("--checkpoint", metavar="FILE", help="Where a stream saves its state, to go on from when run again."),
@@ -62,10 +76,10 @@ SkipBadFiles = Annotated[
     bool, typer.Option("--skip-bad-files", help="Leave out files that cannot be used, and count them.")
 ]
 
-_TASK = ("target", "sensitive", "notion", "advantaged", "attributes", "ignore", "test_size", "seed")
+_TASK = ("target", "sensitive", "notion", "advantaged", "attributes", "ignore", "test_size", "seed", "weights")
 _AUDIT = ("prediction", "probability", "output")
 _BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
-_STREAM = ("solver", "passes", "engine", "checkpoint", "memory")
+_STREAM = ("solver", "passes", "engine", "address", "checkpoint", "memory")
 _GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate"} | {
     name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS, *_STREAM)
 }

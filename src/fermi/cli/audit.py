@@ -9,6 +9,7 @@ from fermi._files import whole_file
 from fermi.auditing import Audit
 from fermi.cli._console import printable
 from fermi.cli._summaries import audit_summary, group_summary
+from fermi.engines import Engine
 from fermi.errors import FermiError
 from fermi.tables.audited import Question, audit_file
 from fermi.tables.formats import write_table
@@ -16,12 +17,12 @@ from fermi.tables.formats import write_table
 _OUTPUTS = (".html", ".json", ".csv")
 
 
-def run(file: str, question: Question, *, output: str | None, as_json: bool) -> None:
+def run(file: str, question: Question, *, output: str | None, as_json: bool, engine: str | Engine = "local") -> None:
     """Audit the predictions of a file; print the audit, and write it as a page, JSON or CSV."""
     suffix = Path(output).suffix.lower() if output is not None else ""
     if output is not None and suffix not in _OUTPUTS:
         raise FermiError(f"--output is {output!r}; expected a name that ends in one of {', '.join(_OUTPUTS)}.")
-    found, notes = audit_file(file, question)
+    found, notes = audit_file(file, question, engine)
     document = {**audit_summary(found.record), "groups": [group_summary(g) for g in found.record.groups]}
     text = json.dumps({**document, "notes": [*notes, *found.record.notes]}, ensure_ascii=False, indent=2)
     if output is not None:

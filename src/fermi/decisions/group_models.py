@@ -54,7 +54,6 @@ def default_group_model(X: Any, n_cells: int, beside: Any = None) -> Any:
         return _regression_on_numbers(regression)
     # Loaded here, since it takes a while and matrices do without.
     from sklearn.dummy import DummyClassifier
-    from sklearn.ensemble import HistGradientBoostingClassifier
 
     known = (X.notna().sum() >= _KNOWN).to_numpy()
     if not known.any():
@@ -66,6 +65,8 @@ def default_group_model(X: Any, n_cells: int, beside: Any = None) -> Any:
 def _small_trees(n_cells: int, words: range, beside: Any) -> Any:
     """Boosted trees for a table whose first columns are codes of words."""
     if type(beside).__module__.partition(".")[0] != "lightgbm":
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
         rounds = _SHORT if n_cells <= _FEW_CELLS else _LONG
         return HistGradientBoostingClassifier(**_TREES, **rounds, categorical_features=words)
     return LightTrees(len(words), getattr(beside, "n_jobs", None))

@@ -13,7 +13,9 @@ Arrays = tuple[NDArray[Any], ...]
 class Shards(Protocol):
     """Objects, one per shard of the data, whose methods are called by name.
 
-    Arguments and answers are plain values and arrays, since they may travel between machines.
+    Arguments and answers are plain values and arrays, since they may travel between machines. A method that tells a
+    shard something answers None. Other methods may depend on that and on their arguments alone: a shard whose machine
+    dies is made again, told the same, and asked again.
     """
 
     def __len__(self) -> int:

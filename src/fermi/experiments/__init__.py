@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fermi._optional import require
 from fermi._registry import Registry
+from fermi.engines import check_address
 from fermi.errors import FermiError, bad_argument
 from fermi.experiments import figures
 from fermi.experiments.figure import Figure
@@ -16,6 +17,7 @@ from fermi.experiments.judging.index import index
 from fermi.experiments.runner import reproduce as run
 from fermi.experiments.runner import write
 from fermi.inputs.arguments import AT_LEAST_ONE, whole
+from fermi.inputs.arguments import chosen as one_of
 
 __all__ = ["Figure", "find", "names", "reproduce"]
 
@@ -41,6 +43,8 @@ def reproduce(
     quick: bool = False,
     output: str | Path = "results",
     workers: int | None = None,
+    engine: str = "local",
+    address: str | None = None,
     from_records: bool = False,
 ) -> list[Path]:
     """Run one figure, or all of them, and return the folders written.
@@ -57,6 +61,10 @@ def reproduce(
         Finished cells found there are not run again, and figures share them.
     workers : int, optional
         Processes, by default one per core.
+    engine : "local" or "ray"
+        Where training runs are made: on this machine, or as tasks of a Ray cluster.
+    address : str, optional
+        The Ray cluster, as in `fermi.engines.RayEngine`.
     from_records : bool
         Judge and draw again from the records in `output`, without training.
 
@@ -65,6 +73,7 @@ def reproduce(
     list of Path
         The folders, one per figure.
     """
+    check_address(one_of("engine", engine, ("local", "ray")), address)
     if workers is not None:
         workers = whole("workers", workers, AT_LEAST_ONE, low=1)
     chosen = names() if name == "all" else [name]
@@ -78,7 +87,10 @@ def reproduce(
     failed = []
     for each in chosen:
         try:
-            run(each, find(each), quick=quick, output=root, workers=workers, from_records=from_records)
+            run(
+                each, find(each), quick=quick, output=root, workers=workers, from_records=from_records, engine=engine,
+                address=address,
+            )  # fmt: skip
         except Exception as error:  # the other figures go on
             failed.append(f"{each}: {error}" if isinstance(error, FermiError) else f"{each}: {error!r}")
     write(root / "index.md", index(root, names()).encode())

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fermi._files import whole_file
 from fermi._optional import require
+from fermi.engines import as_finished, task_pool
 from fermi.errors import FermiError
 from fermi.experiments.figure import Cell, CellRecord, Figure
 from fermi.experiments.recorded import RECORDS, keep, kept
@@ -28,7 +29,15 @@ _JOURNAL = "cells.jsonl"
 
 
 def reproduce(
-    name: str, figure: Figure, *, quick: bool, output: Path, workers: int | None = None, from_records: bool = False
+    name: str,
+    figure: Figure,
+    *,
+    quick: bool,
+    output: Path,
+    workers: int | None = None,
+    from_records: bool = False,
+    engine: str = "local",
+    address: str | None = None,
 ) -> None:
     """Run the cells of a figure that are not there yet, and write its records, page and picture.
 
@@ -51,7 +60,8 @@ def reproduce(
     journal = Journal(output / _JOURNAL)
     waiting = {key: cell for key, cell in cells.items() if key not in journal.done}
     began = time.perf_counter()
-    failed = _run_all(name, waiting, journal, workers or os.cpu_count() or 1)
+    with task_pool(engine, workers=workers or (os.cpu_count() if engine == "local" else None), address=address):
+        failed = _run_all(name, waiting, journal)
     now = f", {len(waiting)} of them now, in {time.perf_counter() - began:.0f} s"
     runs = {key: journal.done[key] for key in cells if key in journal.done}
     keep(folder, runs)
@@ -105,20 +115,15 @@ class Journal:
         self._before = ""
 
 
-def _run_all(name: str, cells: dict[str, Cell], journal: Journal, workers: int) -> list[str]:
+def _run_all(name: str, cells: dict[str, Cell], journal: Journal) -> list[str]:
     """Run the cells, and say which failed: they are not in the journal, so that they are tried again."""
-    from joblib import Parallel, delayed, parallel_config
+    from joblib import delayed
 
     failed: list[str] = []
-    # The cells are what runs in parallel; threads inside of them would only wait for each other. Data sets that a
-    # process keeps look like a leak to joblib, which replaces the process and says so.
-    with (
-        parallel_config("loky", n_jobs=workers, inner_max_num_threads=1),
-        Progress(True) as progress,
-        warnings.catch_warnings(),
-    ):
+    # Data sets that a process keeps look like a leak to joblib, which replaces the process and says so.
+    with Progress(True) as progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="A worker stopped")
-        running = Parallel(return_as="generator_unordered")(delayed(_run_cell)(name, *cell) for cell in cells.items())
+        running = as_finished([delayed(_run_cell)(name, *cell) for cell in cells.items()])
         for done, (key, found) in enumerate(running, start=1):
             if isinstance(found, str):
                 failed.append(found)

@@ -42,7 +42,7 @@ def fit_stream(
     target: str,
     sensitive: str | Sequence[str] | None,
     passes: int | None = None,
-    engine: str = "local",
+    engine: str | Engine = "local",
     checkpoint: Any = None,
     memory: str | int = "1GB",
     ignore: Sequence[str] = (),
@@ -70,8 +70,9 @@ def fit_stream(
     passes : int, optional
         The most passes of L-BFGS, or the epochs of sgda; by default `max_iter` of the estimator, or what it takes.
         1 is the paper's one-pass setting: each row is in one gradient, and the model is that of a step drawn uniformly.
-    engine : str
-        Where the sums are made.
+    engine : "local", "ray" or Engine
+        Where the sums are made: in this process, or by the workers of a Ray cluster that see the same files. Ray
+        connects as `fermi.engines.RayEngine` says; one with other options can be given instead.
     checkpoint : path, optional
         Save the state here, and go on from there when the same fit is called again: the model is that of an
         uninterrupted fit. The one before is kept beside it. Both go when the fit is done.
@@ -155,6 +156,8 @@ class Stream:
             profile = None
             if saved is None or saving is None or not saving.has_sample():
                 profile, bad = _profiled(shards)
+                if bad:  # told, so that a shard that has to be made again leaves them out as well
+                    shards.each("leave_out", [error.path for error in bad])
                 learned = Learned.of(profile, seed, [*skipped, *([e.path, e.reason] for e in bad)])
             else:
                 shards.each("leave_out", [path for path, _ in learned.skipped])

@@ -12,6 +12,7 @@ import pandas as pd
 
 from fermi._typing import Ints
 from fermi.auditing import Audit, RunningAudit, audit
+from fermi.engines import Engine, Shards, engine_of
 from fermi.errors import FermiError, listed
 from fermi.inputs.natural import natural, refuse_amounts
 from fermi.notions import Notion, as_notion
@@ -76,6 +77,7 @@ def audit_files(
     notion: str | Notion = "demographic_parity",
     confidence: float = 0.95,
     min_group_size: int = 0,
+    engine: str | Engine = "local",
 ) -> Audit:
     """Audit the predictions in files that need not fit into memory, as `fermi audit` does.
 
@@ -98,14 +100,18 @@ def audit_files(
         What must be independent of the group.
     confidence, min_group_size
         As in `fermi.audit`.
+    engine : "local", "ray" or Engine
+        Where the files are read: here, or by the workers of a Ray cluster that see the same files.
 
     Returns
     -------
     Audit
         Its notes say what was left out.
     """
-    names = [[name] if isinstance(name, str) else list(name) for name in (probability, sensitive)]
-    found, notes = audit_file(source, Question(target, prediction, *names, notion, confidence, min_group_size))
+    scores, groups = ([name] if isinstance(name, str) else list(name) for name in (probability, sensitive))
+    found, notes = audit_file(
+        source, Question(target, prediction, scores, groups, notion, confidence, min_group_size), engine
+    )
     return Audit(dataclasses.replace(found.record, notes=(*notes, *found.record.notes)))
 
 
@@ -128,6 +134,12 @@ class _Complete:
             self._kept[argument] += int(often[kept].sum())
         return kept
 
+    def merge(self, other: _Complete) -> None:
+        """Take the rows of another part into account."""
+        for argument in self._given:
+            self._left[argument] += other._left[argument]
+            self._kept[argument] += other._kept[argument]
+
     def notes(self) -> list[str]:
         """What was left out, in words; refuses to have left out everything."""
         for argument, names in self._given.items():
@@ -137,15 +149,47 @@ class _Complete:
         return [f"{n:,} rows have no {listed(names)} and were left out." for n, names in left]
 
 
-def audit_file(source: str | Path, question: Question) -> tuple[Audit, list[str]]:
+class FileShard:
+    """Some files of a folder, wherever an engine has them read."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def counted(self, columns: Sequence[str], schema: Any) -> Any:
+        """The combinations of values in these files, with counts."""
+        return self._folder.counted(columns, schema)
+
+    def audited(
+        self, question: Question, columns: list[str], named: dict[Any, Any], schema: Any
+    ) -> tuple[RunningAudit | None, _Complete, list[Any]]:
+        """The sums over the probabilities in these files; labels are `named` as all files have them."""
+        every = sorted(set(named.values()))
+        running, classes, complete = None, every, _Complete(question)
+        for batch in self._folder.frames(question.columns, schema):
+            frame = batch[complete.rows(batch)].reset_index(drop=True)
+            if not len(frame):
+                continue
+            F, classes = probability_matrix(frame, columns, every)
+            running = running or RunningAudit(question.fairness(every), classes=classes)
+            y_true = frame[str(question.target)].map(named).to_numpy()
+            running.add(y_true, F, sensitive_features=frame[list(question.sensitive)])
+        return running, complete, classes
+
+
+def audit_file(source: str | Path, question: Question, engine: str | Engine = "local") -> tuple[Audit, list[str]]:
     """The audit of a file, or of the files of a folder or pattern, and notes on what was left out or assumed."""
     question.check()
-    if is_folder(str(source)):
-        folder = Folder(source)
+    where = engine_of(engine)
+    if not is_folder(str(source)) and where.name == "local":
+        return _audit_frame(read_table(source), None, question)
+    folder = Folder(source)
+    shards = where.open(FileShard, [(part,) for part in folder.parts(where.workers)])
+    try:
         if question.probability or _are_fractions_in(folder, str(question.prediction)):
-            return _audit_batches(folder, question)
-        return _audit_frame(*folder.counts(question.columns), question)
-    return _audit_frame(read_table(source), None, question)
+            return _audit_batches(folder, shards, question)
+        return _audit_frame(*folder.counts(question.columns, shards), question)
+    finally:
+        shards.close()
 
 
 def _audit_frame(frame: pd.DataFrame, counts: Ints | None, question: Question) -> tuple[Audit, list[str]]:
@@ -181,31 +225,27 @@ def _audit_frame(frame: pd.DataFrame, counts: Ints | None, question: Question) -
     return found, notes
 
 
-def _audit_batches(folder: Folder, question: Question) -> tuple[Audit, list[str]]:
+def _audit_batches(folder: Folder, shards: Shards, question: Question) -> tuple[Audit, list[str]]:
     """The audit of probabilities in many files: one pass to learn labels and groups, one to add up."""
-    columns = list(question.probability) or [str(question.prediction)]
-    known = [] if question.target is None else [question.target]
-    seen, _ = folder.counts([*known, *(name for name in question.sensitive if name not in known)])
+    if question.target is None:
+        _needed([])
+    target = str(question.target)
+    seen, _ = folder.counts([target, *(name for name in question.sensitive if name != target)], shards)
     for name in question.sensitive:
         refuse_amounts(seen[name])
-    values = seen[question.target].dropna().drop_duplicates() if question.target is not None else pd.Series(dtype=int)
-    if question.target is not None and not len(values):
-        raise FermiError(f"No row has a value in {question.target!r} (`target`).")
-    labels = natural(values, f"The target {question.target!r}").tolist() if len(values) else []
-    named = dict(zip(values.tolist(), labels, strict=True))
-    every = sorted(set(labels))
-    running, classes, complete = None, _needed(every), _Complete(question)
-    for batch in folder.frames(question.columns):
-        frame = batch[complete.rows(batch)].reset_index(drop=True)
-        if not len(frame):
-            continue
-        F, classes = probability_matrix(frame, columns, every)
-        running = running or RunningAudit(question.fairness(every), classes=classes)
-        y_true = frame[str(question.target)].map(named).to_numpy()
-        running.add(y_true, F, sensitive_features=frame[list(question.sensitive)])
-    notes = [*complete.notes(), _taken(columns, classes)]
-    assert running is not None
-    return running.audit(**question.options), notes
+    values = seen[target].dropna().drop_duplicates()
+    if not len(values):
+        raise FermiError(f"No row has a value in {target!r} (`target`).")
+    named = dict(zip(values.tolist(), natural(values, f"The target {target!r}").tolist(), strict=True))
+    columns = list(question.probability) or [str(question.prediction)]
+    complete = _Complete(question)
+    answers = shards.each("audited", question, columns, named, folder.schema(question.columns))
+    for _, part, _ in answers:
+        complete.merge(part)
+    notes = complete.notes()
+    parts = [(running, classes) for running, _, classes in answers if running is not None]
+    found = sum((running for running, _ in parts[1:]), parts[0][0])
+    return found.audit(**question.options), [*notes, _taken(columns, parts[0][1])]
 
 
 def _needed(labels: list[Any]) -> list[Any]:
@@ -229,7 +269,7 @@ def _are_fractions(values: pd.Series[Any]) -> bool:
 def _are_fractions_in(folder: Folder, name: str) -> bool:
     """Whether a column of many files holds fractions between 0 and 1, and nothing else."""
     fractions = False
-    for frame in folder.frames([name]):
+    for frame in folder.frames([name], folder.schema([name])):
         distinct = pd.Series(frame[name].dropna().unique())
         if pd.api.types.is_integer_dtype(distinct.dtype) or pd.api.types.is_bool_dtype(distinct.dtype):
             return False

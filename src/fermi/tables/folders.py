@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import glob
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fermi._typing import Ints
+from fermi.engines import Shards
 from fermi.errors import DataError, FermiError, listed
 from fermi.tables.formats import understood
 
@@ -54,23 +56,25 @@ class Folder:
         self._kind = str(kinds.pop())
         self._root = self.source if Path(source).is_dir() else None
 
-    def frames(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    def frames(self, columns: Sequence[str], schema: pa.Schema) -> Iterator[pd.DataFrame]:
         """Some columns batch by batch, text as `understood`.
 
         Parameters
         ----------
         columns : sequence of str
             Columns that all files have.
+        schema : pyarrow.Schema
+            Their types, as `schema` finds them.
 
         Yields
         ------
         DataFrame
             The rows of a batch.
         """
-        for batch in self._batches(columns):
+        for batch in self._batches(columns, schema):
             yield understood(batch.to_pandas())
 
-    def counts(self, columns: Sequence[str]) -> tuple[pd.DataFrame, Ints]:
+    def counts(self, columns: Sequence[str], shards: Shards | None = None) -> tuple[pd.DataFrame, Ints]:
         """The combinations of values that occur in some columns, and how many rows have each.
 
         This is a GROUP BY: memory grows with the combinations and not with the rows.
@@ -79,6 +83,8 @@ class Folder:
         ----------
         columns : sequence of str
             Columns that all files have.
+        shards : Shards, optional
+            The parts of the folder on an engine, each with the method `counted`; by default they are read here.
 
         Returns
         -------
@@ -87,37 +93,46 @@ class Folder:
         counts : array of int64
             The rows that have it.
         """
-        import pyarrow as pa
-
-        keys = [f"key{j}" for j in range(len(columns))]
-        parts: list[pa.Table] = []
-
-        def together(*found: pa.Table) -> pa.Table:
-            counted = pa.concat_tables(found).group_by(keys).aggregate([("n", "sum")])
-            if counted.num_rows > _MOST_COMBINATIONS:
-                raise FermiError(
-                    f"The columns {listed(columns)} hold more than {_MOST_COMBINATIONS:,} combinations of values; "
-                    "expected labels and groups."
-                )
-            return counted.rename_columns([*keys, "n"])
-
-        for batch in self._batches(columns):
-            found = batch.rename_columns(keys).group_by(keys).aggregate([([], "count_all")])
-            parts.append(found.rename_columns([*keys, "n"]))
-            if sum(part.num_rows for part in parts[1:]) > max(_OFTEN, parts[0].num_rows):
-                parts = [together(*parts)]
-        frame = together(*parts).to_pandas() if parts else None
-        if frame is None or frame.empty:
+        schema = self.schema(columns)
+        parts = [self.counted(columns, schema)] if shards is None else shards.each("counted", columns, schema)
+        frame = _together(columns, parts).to_pandas()
+        if frame.empty:
             raise DataError(f"The files in {self.source!r} have no rows.")
+        keys = _keys_of(columns)
         return understood(frame[keys].set_axis(list(columns), axis=1)), frame["n"].to_numpy()
 
-    def _batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+    def counted(self, columns: Sequence[str], schema: pa.Schema) -> pa.Table:
+        """The combinations of values as Arrow has them, and the number of rows of each under "n"."""
+        keys = _keys_of(columns)
+        names = [*keys, "n"]
+        empty = schema.empty_table().select(columns).rename_columns(keys)
+        parts = [empty.append_column("n", [[]]).cast(_with_counts(empty.schema))]
+        for batch in self._batches(columns, schema):
+            found = batch.rename_columns(keys).group_by(keys).aggregate([([], "count_all")])
+            parts.append(found.rename_columns(names))
+            if sum(part.num_rows for part in parts[1:]) > max(_OFTEN, parts[0].num_rows):
+                parts = [_together(columns, parts)]
+        return _together(columns, parts)
+
+    def parts(self, n: int) -> list[Folder]:
+        """The files dealt out to at most so many parts."""
+        found = []
+        for k in range(min(n, len(self.files))):
+            part = copy.copy(self)
+            part.files = self.files[k::n]
+            found.append(part)
+        return found
+
+    def schema(self, columns: Sequence[str]) -> pa.Schema:
+        """The types that hold some columns of all files; a file that does not fit is an error that names it."""
+        wanted = list(dict.fromkeys(columns))
+        return _common([(path, self._schema(path, fragment, wanted)) for path, fragment in self._fragments()])
+
+    def _batches(self, columns: Sequence[str], schema: pa.Schema) -> Iterator[pa.Table]:
         import pyarrow as pa
 
         wanted = list(dict.fromkeys(columns))
-        fragments = [(path, fragment, self._schema(path, fragment, wanted)) for path, fragment in self._fragments()]
-        schema = _common([(path, own) for path, _, own in fragments])
-        for path, fragment, _ in fragments:
+        for path, fragment in self._fragments():
             try:
                 for batch in fragment.to_batches(schema=schema, columns=wanted):
                     if batch.num_rows:
@@ -155,6 +170,30 @@ class Folder:
                     f"The file {path!r} has no column {name!r}; its columns are {listed(types, limit=20)}."
                 )
         return pa.schema([(name, _plain(types[name])) for name in wanted])
+
+
+def _keys_of(columns: Sequence[str]) -> list[str]:
+    """Names that no column of counts can collide with."""
+    return [f"key{j}" for j in range(len(columns))]
+
+
+def _with_counts(schema: pa.Schema) -> pa.Schema:
+    import pyarrow as pa
+
+    return schema.append(pa.field("n", pa.int64()))
+
+
+def _together(columns: Sequence[str], found: Sequence[pa.Table]) -> pa.Table:
+    import pyarrow as pa
+
+    keys = _keys_of(columns)
+    counted = pa.concat_tables(found).group_by(keys).aggregate([("n", "sum")])
+    if counted.num_rows > _MOST_COMBINATIONS:
+        raise FermiError(
+            f"The columns {listed(columns)} hold more than {_MOST_COMBINATIONS:,} combinations of values; "
+            "expected labels and groups."
+        )
+    return counted.select([*keys, "n_sum"]).rename_columns([*keys, "n"])
 
 
 def _keys(ds: Any, fragment: Any) -> dict[str, Any]:

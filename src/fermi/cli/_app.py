@@ -14,11 +14,13 @@ from fermi.cli._flags import (
     Attributes,
     CheckpointFile,
     Confidence,
+    Decision,
     EngineName,
     File,
     Ignore,
     Json,
     KeepSensitive,
+    Lam,
     MaxRate,
     MaxViolation,
     Memory,
@@ -80,17 +82,9 @@ def train_command(
     target: Target,
     sensitive: Sensitive,
     notion: Notion = "demographic_parity",
-    lam: Annotated[
-        float | None,
-        typer.Option(help="The weight of fairness; 1 by default, 0 with --min-ratio, --min-rate, --max-rate, --slack."),
-    ] = None,
+    lam: Lam = None,
     max_violation: MaxViolation = None,
-    decision: Annotated[
-        str,
-        typer.Option(
-            help="How --max-violation is kept: argmax by λ, labels by charging groups, auto by what errs less."
-        ),
-    ] = "auto",
+    decision: Decision = "auto",
     min_ratio: MinRatio = None,
     min_rate: MinRate = None,
     max_rate: MaxRate = None,

@@ -50,6 +50,14 @@ Ignore = Annotated[
 TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the test.")]
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
+Lam = Annotated[
+    float | None,
+    typer.Option(help="The weight of fairness; 1 by default, 0 with --min-ratio, --min-rate, --max-rate, --slack."),
+]
+Decision = Annotated[
+    str,
+    typer.Option(help="How --max-violation is kept: argmax by λ, labels by charging groups, auto by what errs less."),
+]
 Solver = Annotated[str, typer.Option(help="Of files that are streamed: exact passes (lbfgs), epochs (sgda), or auto.")]
 Passes = Annotated[int | None, typer.Option(help="The most passes over files that are streamed; 1 uses no row twice.")]
 EngineName = Annotated[

@@ -9,6 +9,7 @@ import io
 import json
 import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -313,6 +314,14 @@ def test_the_split_is_stratified_seeded_and_the_test_rows_teach_nothing() -> Non
         ({}, Task("hired", ("group",), ignore=("score", "colour of hair")), "No column is left as a feature"),
         ({}, Task("hired", ("group",), test_size=0.0), "`test_size` is 0.0"),
         ({}, Task("hired", ("group",), notion="parity"), "`notion` is 'parity'"),
+        ({}, Task("hired", ("group",), weights=("balanced",)), "`weights` is given with 'demographic_parity'"),
+        (
+            {},
+            Task("hired", ("group",), "equalized_odds", weights=("maybe=2",)),
+            "`weights` is 'maybe=2'; expected",
+        ),
+        ({}, Task("hired", ("group",), "equalized_odds", weights=("yes",)), "LABEL=NUMBER with one of 'no', 'yes'"),
+        ({}, Task("hired", ("group",), "equalized_odds", weights=("yes=two",)), "expected a number after the last '='"),
         ({}, Task("hired", ("group",), advantaged=("yes",)), "`advantaged` is for `notion` equal_opp"),
         ({}, Task("hired", ("group",), "equal_opportunity", ("maybe",)), "`advantaged` is 'maybe'; expected one of"),
     ],
@@ -391,3 +400,12 @@ def test_a_pickle_in_the_place_of_arrays_is_not_opened(tmp_path: Path) -> None:
             SavedModel.load(tmp_path)
     with pytest.raises(FermiError, match="There is no model"):
         SavedModel.load(tmp_path / "elsewhere")
+
+
+def test_weights_of_a_task_are_those_of_its_notion_with_labels_in_their_own_type() -> None:
+    odds = Task("hired", ("group",), "equalized_odds")
+    assert odds.fairness([0, 1]).weights is None
+    assert replace(odds, weights=("balanced",)).fairness([0, 1]).weights == "balanced"
+    assert replace(odds, weights=("1=2.5", "0=1")).fairness([0, 1]).weights == {1: 2.5, 0: 1.0}
+    rows = prepare(people(), replace(odds, weights=("yes=3",)))
+    assert rows.fairness.weights == {"yes": 3.0}

@@ -36,6 +36,7 @@ from fermi.cli._flags import (
     Solver,
     Target,
     TestSize,
+    Weights,
 )
 
 app = typer.Typer(
@@ -93,6 +94,7 @@ def train_command(
     keep_sensitive: KeepSensitive = None,
     attributes: Attributes = "intersection",
     advantaged: Advantaged = None,
+    weights: Weights = None,
     ignore: Ignore = None,
     test_size: TestSize = 0.25,
     seed: Seed = 0,
@@ -117,7 +119,7 @@ def train_command(
     from fermi.tables.streaming import Streaming
     from fermi.tables.task import Task
 
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, weights)
     wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
     how = Streaming(solver, passes, engine, checkpoint, memory, skip_bad_files, address)
     if is_stream(file, how):
@@ -137,6 +139,7 @@ def tradeoff_command(
     keep_sensitive: KeepSensitive = None,
     attributes: Attributes = "intersection",
     advantaged: Advantaged = None,
+    weights: Weights = None,
     ignore: Ignore = None,
     test_size: TestSize = 0.25,
     seed: Seed = 0,
@@ -150,7 +153,7 @@ def tradeoff_command(
     from fermi.cli.tradeoff import run
     from fermi.tables.task import Task
 
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed)
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, weights)
     run(
         file,
         task,

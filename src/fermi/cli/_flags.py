@@ -47,6 +47,13 @@ KeepSensitive = Annotated[
 Ignore = Annotated[
     list[str] | None, typer.Option(metavar="COL", help="A column that is no feature, say an identifier.")
 ]
+Weights = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="balanced|LABEL=NUMBER",
+        help="What each true label counts in training under equalized odds; repeatable.",
+    ),
+]
 TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the test.")]
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
@@ -77,7 +84,7 @@ SkipBadFiles = Annotated[
     bool, typer.Option("--skip-bad-files", help="Leave out files that cannot be used, and count them.")
 ]
 
-_TASK = ("target", "sensitive", "notion", "advantaged", "attributes", "ignore", "test_size", "seed")
+_TASK = ("target", "sensitive", "notion", "advantaged", "attributes", "ignore", "test_size", "seed", "weights")
 _AUDIT = ("prediction", "probability", "output")
 _BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
 _STREAM = ("solver", "passes", "engine", "address", "checkpoint", "memory")

@@ -27,34 +27,35 @@ NAMES = (
 
 def measures(tables: Floats) -> Floats:
     """Every measure, in the order of `NAMES`, of tables (…, conditions × groups × classes): one row per measure."""
-    by_condition = tables.sum(axis=(-2, -1))
-    p_z = by_condition / nonzero(by_condition.sum(axis=-1, keepdims=True))
-    P = tables / nonzero(by_condition)[..., None, None]
-    p_s, p_y = P.sum(axis=-1, keepdims=True), P.sum(axis=-2, keepdims=True)
-    E = P - p_s * p_y
-    squares = E / nonzero(p_s) * (E / nonzero(p_y))
-    ermi_z = squares.sum(axis=(-2, -1))
-    ermi = (p_z * ermi_z).sum(axis=-1)
-    rates = P / nonzero(p_s)
-    here = (p_s > 0) & np.ones_like(rates, dtype=bool)
-    low = np.min(rates, axis=-2, initial=1.0, where=here)
-    high = np.max(rates, axis=-2, initial=0.0, where=here)
-    counted = by_condition > 0
-    ratios = np.divide(low, high, out=np.ones_like(high), where=high > 0).min(axis=-1)
-    away = np.abs(rates - p_y).max(axis=(-2, -1), initial=0.0, where=here)
+    outer, shape = tables.shape[:-3], tables.shape[-3:]
+    # Conditions × groups × classes × tables: sums over short axes are fast where the last one is long.
+    T = np.ascontiguousarray(tables.reshape(-1, *shape).transpose(1, 2, 3, 0))
+    by_condition = T.sum(axis=(1, 2))
+    p_z = by_condition / nonzero(by_condition.sum(axis=0))
+    P = T / nonzero(by_condition)[:, None, None]
+    p_s, p_y = P.sum(axis=2, keepdims=True), P.sum(axis=1, keepdims=True)
+    independent, rates = p_s * p_y, P / nonzero(p_s)
+    E = P - independent
+    ermi_z = (E / nonzero(p_s) * (E / nonzero(p_y))).sum(axis=(1, 2))
+    ermi = (p_z * ermi_z).sum(axis=0)
+    here, counted = p_s > 0, by_condition > 0
+    low = np.minimum(np.where(here, rates, 1.0).min(axis=1), 1.0)
+    high = np.where(here, rates, 0.0).max(axis=1)
+    ratios = np.divide(low, high, out=np.ones_like(high), where=high > 0).min(axis=1)
+    away = np.where(here, np.abs(rates - p_y), 0.0).max(axis=(1, 2))
     found = [
         ermi,
-        (p_z * _information(P, p_s * p_y, E)).sum(axis=-1),
+        (p_z * _information(P, independent, E)).sum(axis=0),
         np.log1p(ermi),
-        (p_z * _renyi(E, p_s, p_y, ermi_z)).sum(axis=-1),
-        (p_z * _pearson(E, p_s[..., 0], p_y[..., 0, :])).sum(axis=-1),
-        (p_z * np.abs(E).sum(axis=(-2, -1))).sum(axis=-1),
-        (p_z * np.sqrt((E * E).sum(axis=(-2, -1)))).sum(axis=-1),
-        (p_z * away).sum(axis=-1),
-        np.max((high - low).max(axis=-1), axis=-1, initial=0.0, where=counted),
-        np.min(ratios, axis=-1, initial=1.0, where=counted),
+        (p_z * _renyi(E, p_s, p_y, ermi_z)).sum(axis=0),
+        (p_z * _pearson(E, p_s[:, :, 0], p_y[:, 0])).sum(axis=0),
+        (p_z * np.abs(E).sum(axis=(1, 2))).sum(axis=0),
+        (p_z * np.sqrt((E * E).sum(axis=(1, 2)))).sum(axis=0),
+        (p_z * away).sum(axis=0),
+        np.where(counted, (high - low).max(axis=1), 0.0).max(axis=0),
+        np.where(counted, ratios, 1.0).min(axis=0),
     ]
-    return np.stack(found)
+    return np.stack(found).reshape(len(NAMES), *outer)
 
 
 def ermi_bias(weight: Floats, pooled: Floats, variance: Floats) -> float:
@@ -71,10 +72,10 @@ def ermi_bias(weight: Floats, pooled: Floats, variance: Floats) -> float:
 
 
 def _information(P: Floats, independent: Floats, E: Floats) -> Floats:
-    """Shannon's mutual information Σ P log(P/(p_s p_y)) of each law."""
+    """Shannon's mutual information Σ P log(P/(p_s p_y)) of each law, conditions × tables."""
     ratio = np.divide(P, independent, out=np.ones_like(P), where=P > 0)
     terms: Floats = P * np.log(ratio) - E  # the excess sums to nothing, and with it no term is negative
-    found: Floats = np.maximum(terms.sum(axis=(-2, -1)), 0.0)
+    found: Floats = np.maximum(terms.sum(axis=(1, 2)), 0.0)
     return found
 
 
@@ -83,10 +84,10 @@ def _renyi(E: Floats, p_s: Floats, p_y: Floats, ermi_z: Floats) -> Floats:
 
     With two groups or two classes there is only one.
     """
-    k, m = E.shape[-2:]
+    k, m = E.shape[1:3]
     if min(k, m) <= 2:
         return np.sqrt(ermi_z)
-    M = E / np.sqrt(nonzero(p_s)) / np.sqrt(nonzero(p_y))
+    M = np.moveaxis(E / np.sqrt(nonzero(p_s)) / np.sqrt(nonzero(p_y)), -1, 1)
     square = M @ np.swapaxes(M, -1, -2) if k < m else np.swapaxes(M, -1, -2) @ M
     largest: Floats = np.linalg.eigvalsh(square)[..., -1]
     return np.sqrt(np.maximum(largest, 0.0))
@@ -94,9 +95,10 @@ def _renyi(E: Floats, p_s: Floats, p_y: Floats, ermi_z: Floats) -> Floats:
 
 def _pearson(E: Floats, p_s: Floats, p_y: Floats) -> Floats:
     """Pearson's correlation of the numbers of group and class in each law; 0 where either is constant."""
-    s, y = np.arange(p_s.shape[-1]), np.arange(p_y.shape[-1])
-    covariance = np.einsum("...sy,s,y->...", E, s, y)
-    variance = (p_s @ s**2 - (p_s @ s) ** 2) * (p_y @ y**2 - (p_y @ y) ** 2)
+    s, y = np.arange(p_s.shape[1])[:, None], np.arange(p_y.shape[1])[:, None]
+    covariance = (E * (s * y.T)[:, :, None]).sum(axis=(1, 2))
+    spread_s = (p_s * s**2).sum(axis=1) - (p_s * s).sum(axis=1) ** 2
+    variance = spread_s * ((p_y * y**2).sum(axis=1) - (p_y * y).sum(axis=1) ** 2)
     found: Floats = np.divide(
         covariance, np.sqrt(np.maximum(variance, 0.0)), out=np.zeros_like(variance), where=variance > 1e-15
     )

@@ -211,6 +211,13 @@ def numbers_of(kind: str, values: pd.Series[Any]) -> Floats:
     """
     import pandas as pd
 
+    if values.dtype == object or isinstance(values.dtype, pd.StringDtype):
+        try:
+            codes, distinct = pd.factorize(values)
+        except TypeError:  # lists and such
+            codes, distinct = np.arange(len(values)), values
+        if 2 * len(distinct) < len(values):  # words are read once each
+            return np.append(numbers_of(kind, pd.Series(distinct)), np.nan)[codes]
     if kind == "date":
         if not pd.api.types.is_datetime64_any_dtype(values.dtype):
             values = values.where(values.astype(str).str.match(_DAY), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fermi._typing import Floats
+
+_BALANCED = "balanced"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Task:
         The part of the rows kept for the test.
     seed : int
         Of the split and of training.
+    weights : tuple of str
+        What the conditions of the notion count in training, as words: "balanced", or "LABEL=NUMBER" each.
     """
 
     target: str
@@ -54,6 +58,7 @@ class Task:
     ignore: tuple[str, ...] = ()
     test_size: float = 0.25
     seed: int = 0
+    weights: tuple[str, ...] = ()
 
     @classmethod
     def asked(
@@ -66,14 +71,17 @@ class Task:
         ignore: Sequence[str] | None,
         test_size: float,
         seed: int,
+        weights: Sequence[str] | None = None,
     ) -> Task:
         """A task as a command line gives it; whether sensitive columns are features is asked later."""
         several = tuple(sensitive), tuple(advantaged or ()), tuple(ignore or ())
-        return cls(target, several[0], notion, several[1], attributes, False, several[2], test_size, seed)
+        counted = tuple(weights or ())
+        return cls(target, several[0], notion, several[1], attributes, False, several[2], test_size, seed, counted)
 
     def fairness(self, classes: Sequence[Any]) -> Notion:
         """The notion, its labels in the target's own type."""
-        return advantaged(self.notion, self.advantaged, classes) if self.advantaged else as_notion(self.notion)
+        found = advantaged(self.notion, self.advantaged, classes) if self.advantaged else as_notion(self.notion)
+        return weighted(found, self.weights, classes) if self.weights else found
 
 
 def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> Notion:
@@ -86,6 +94,28 @@ def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> No
     if strange:
         raise bad_argument("advantaged", f"is {strange[0]!r}", f"one of {listed(words)}")
     return plain.of_labels({words[word] for word in labels})
+
+
+def weighted(notion: Notion, given: Sequence[str], classes: Sequence[Any]) -> Notion:
+    """A notion whose conditions count in training what words say: "balanced", or "LABEL=NUMBER" each."""
+    plain: Any = notion  # each is a dataclass, of which the base knows nothing
+    if "weights" not in {entry.name for entry in fields(plain)}:
+        raise bad_argument("weights", f"is given with {notion.name!r}", "a `notion` with several conditions")
+    if tuple(given) == (_BALANCED,):
+        balanced: Notion = replace(plain, weights=_BALANCED)
+        return balanced
+    words, found = {str(label): label for label in classes}, {}
+    for entry in given:
+        label, _, text = entry.rpartition("=")
+        if label not in words:
+            expected = "'balanced', or LABEL=NUMBER" + (f" with one of {listed(words)}" if words else "")
+            raise bad_argument("weights", f"is {entry!r}", expected)
+        try:
+            found[words[label]] = float(text)
+        except ValueError:
+            raise bad_argument("weights", f"is {entry!r}", "a number after the last '='") from None
+    weighing: Notion = replace(plain, weights=found)
+    return weighing
 
 
 class Part(NamedTuple):

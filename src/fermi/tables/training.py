@@ -224,6 +224,7 @@ def _facts(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> di
     left = len(rows.encoder.columns) - len(used)
     labels = task.advantaged or [str(label) for label in rows.fairness.labels_of(rows.classes)]
     fairness = f"{rows.fairness.words}: {rows.fairness.aim}" + (f" ({', '.join(labels)})" if labels else "")
+    fairness += f", weights in training: {', '.join(task.weights)}" if task.weights else ""
     return {
         "Data": source,
         "Rows": ", ".join(f"{n:,} {split}" for split, n in counts.items()) + f", drawn with seed {task.seed}",

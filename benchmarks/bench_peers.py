@@ -154,16 +154,20 @@ def fermi_odds(rows: Rows, passes: int) -> Model:
     return Model(w, float(b))
 
 
+def _by_tolerance(train: Callable[..., Model], *arguments: Any, **options: Any) -> Entrant:
+    """An entrant whose ladder is of tolerances."""
+    return lambda tol: train(*arguments, **options, tol=tol)
+
+
 def entrants(rows: Rows, threads: int, folder: Path) -> dict[str, tuple[float, Entrant | str, Sequence[Any]]]:
     """Every entrant by name: the λ of its problem, what trains it (or why nothing does), and its ladder."""
     found: dict[str, tuple[float, Entrant | str, Sequence[Any]]] = {}
-    entrant: Entrant
     for lam in (0.0, LAM):
         for solver in ("lbfgs", "newton"):
-            entrant = lambda tol, lam=lam, solver=solver: fermi_by(rows, lam, solver=solver, tol=tol)  # noqa: E731
+            entrant = _by_tolerance(fermi_by, rows, lam, solver=solver)
             found[f"fermi {solver}, λ = {lam:g}"] = lam, entrant, TOLERANCES
     for solver in ("lbfgs", "newton-cholesky"):
-        entrant = lambda tol, solver=solver: sklearn_by(LogisticRegression, rows, solver=solver, tol=tol)  # noqa: E731
+        entrant = _by_tolerance(sklearn_by, LogisticRegression, rows, solver=solver)
         found[f"scikit-learn {solver}"] = 0.0, entrant, TOLERANCES
     for name, package, made in (
         ("scikit-learn-intelex lbfgs", "sklearnex.linear_model", lambda: _intelex(rows)),

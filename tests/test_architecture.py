@@ -111,7 +111,9 @@ def test_files_fit_in_a_head(path: Path) -> None:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             docstring = len((ast.get_docstring(node) or "").splitlines())
-            assert (node.end_lineno or 0) - node.lineno - docstring <= 45, f"{path.name}: {node.name}"
+            # The options of a command are a list, which nobody keeps in the head; what is done with them is code.
+            first = node.body[0].lineno if node.decorator_list and path.parent.name == "cli" else node.lineno
+            assert (node.end_lineno or 0) - first - docstring <= 45, f"{path.name}: {node.name}"
 
 
 def test_importing_fermi_loads_nothing_heavy() -> None:

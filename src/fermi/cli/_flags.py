@@ -91,7 +91,7 @@ Weights = Annotated[
     list[str] | None,
     typer.Option(
         metavar="balanced|LABEL=NUMBER",
-        help="What each true label counts in training under equalized odds; repeatable.",
+        help="What each true label counts in training, where the notion compares within them; repeatable.",
     ),
 ]
 Bins = Annotated[

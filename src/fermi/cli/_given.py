@@ -91,7 +91,7 @@ def audit_command(
     from fermi.cli.audit import run
     from fermi.engines import engine_of
     from fermi.tables.asked import Asked
-    from fermi.tables.audited import Question
+    from fermi.tables.question import Question
 
     columns = (target, prediction, probability or (), sensitive)
     asked = Asked(max_violation, min_ratio)

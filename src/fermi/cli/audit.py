@@ -15,8 +15,9 @@ from fermi.cli._summaries import audit_summary, group_summary
 from fermi.cli._verdicts import require, verdict_summary
 from fermi.engines import Engine
 from fermi.errors import FermiError
-from fermi.tables.audited import Question, audit_file, judged_words
+from fermi.tables.audited import audit_file, judged_words
 from fermi.tables.formats import write_table
+from fermi.tables.question import Question
 
 _OUTPUTS = (".html", ".json", ".csv")
 

@@ -17,67 +17,17 @@ from fermi.errors import FermiError, listed
 from fermi.inputs.encode import sort_key
 from fermi.inputs.natural import natural, refuse_amounts
 from fermi.notions import Notion, as_notion
-from fermi.tables.asked import NOTHING, Asked
+from fermi.tables.asked import Asked
 from fermi.tables.favourable import wanted_last
 from fermi.tables.folders import Folder, is_folder
 from fermi.tables.formats import read_table
 from fermi.tables.probabilities import probability_matrix
+from fermi.tables.question import Complete, Question
 from fermi.tables.reporting import Said, said
-from fermi.tables.task import Task, require_columns
+from fermi.tables.task import require_columns
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-@dataclasses.dataclass(frozen=True)
-class Question:
-    """What an audit is asked: which columns hold what, and how they are judged."""
-
-    target: str | None
-    prediction: str | None
-    probability: Sequence[str]
-    sensitive: Sequence[str]
-    notion: str | Notion
-    confidence: float = 0.95
-    min_group_size: int | None = None
-    advantaged: Sequence[str] = ()
-    asked: Asked = NOTHING
-
-    @property
-    def given(self) -> dict[str, list[str]]:
-        """The columns that every row needs a value in, by what they are."""
-        asked = {"target": [self.target], "prediction": [self.prediction], "probability": self.probability}
-        return {argument: [name for name in names if name is not None] for argument, names in asked.items()}
-
-    @property
-    def columns(self) -> list[str]:
-        """All columns asked for, each once."""
-        return list(dict.fromkeys([*(name for names in self.given.values() for name in names), *self.sensitive]))
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What `audit` takes besides."""
-        least = {} if self.min_group_size is None else {"min_group_size": self.min_group_size}
-        return {"confidence": self.confidence, **least}
-
-    def fairness(self, labels: Sequence[Any]) -> Notion:
-        """The notion, about the labels that are named or known."""
-        return as_notion(self.notion) if isinstance(self.notion, Notion) else self._task.fairness(labels)
-
-    def wanted(self, labels: Sequence[Any]) -> Any:
-        """The label that people want, as named or known; refused where a bound needs it and it is neither."""
-        return self._task.wanted(labels, self.asked.about_a_label)
-
-    @property
-    def _task(self) -> Task:
-        return Task(self.target or "", tuple(self.sensitive), str(self.notion), tuple(self.advantaged))
-
-    def check(self) -> None:
-        """Refuse what contradicts itself."""
-        if (self.prediction is None) == (not self.probability):
-            raise FermiError("Give either `prediction`, a column of labels, or `probability`, one column per class.")
-        if self.prediction in self.sensitive:
-            raise FermiError(f"{self.prediction!r} is both the prediction and a sensitive column.")
+    pass
 
 
 def audit_files(
@@ -127,40 +77,6 @@ def audit_files(
     return Audit(dataclasses.replace(found.record, notes=(*notes, *found.record.notes)))
 
 
-class _Complete:
-    """Which rows have a prediction and a target, and how many have not, whether they come at once or in parts."""
-
-    def __init__(self, question: Question) -> None:
-        self._given = question.given
-        self._left = dict.fromkeys(self._given, 0)
-        self._kept = dict.fromkeys(self._given, 0)
-
-    def rows(self, frame: pd.DataFrame, counts: Ints | None = None) -> NDArray[np.bool_]:
-        """Which of these rows are complete."""
-        often = np.ones(len(frame), dtype=np.int64) if counts is None else counts
-        kept = np.ones(len(frame), dtype=np.bool_)
-        for argument, names in self._given.items():
-            whole = frame[names].notna().all(axis=1).to_numpy()
-            self._left[argument] += int(often[kept & ~whole].sum())
-            kept &= whole
-            self._kept[argument] += int(often[kept].sum())
-        return kept
-
-    def merge(self, other: _Complete) -> None:
-        """Take the rows of another part into account."""
-        for argument in self._given:
-            self._left[argument] += other._left[argument]
-            self._kept[argument] += other._kept[argument]
-
-    def notes(self) -> list[str]:
-        """What was left out, in words; refuses to have left out everything."""
-        for argument, names in self._given.items():
-            if not self._kept[argument]:
-                raise FermiError(f"No row has a value in {listed(names)} (`{argument}`).")
-        left = [(n, names) for n, names in zip(self._left.values(), self._given.values(), strict=True) if n]
-        return [f"{n:,} rows have no {listed(names)} and were left out." for n, names in left]
-
-
 class FileShard:
     """Some files of a folder, wherever an engine has them read."""
 
@@ -173,10 +89,10 @@ class FileShard:
 
     def audited(
         self, question: Question, columns: list[str], named: dict[Any, Any], schema: Any
-    ) -> tuple[RunningAudit | None, _Complete, list[Any]]:
+    ) -> tuple[RunningAudit | None, Complete, list[Any]]:
         """The sums over the probabilities in these files; labels are `named` as all files have them."""
         every = sorted(set(named.values()))
-        running, classes, complete = None, every, _Complete(question)
+        running, classes, complete = None, every, Complete(question)
         for batch in self._folder.frames(question.columns, schema):
             frame = batch[complete.rows(batch)].reset_index(drop=True)
             if not len(frame):
@@ -208,7 +124,7 @@ def _audit_frame(frame: pd.DataFrame, counts: Ints | None, question: Question) -
     require_columns(frame, {**question.given, "sensitive": question.sensitive})
     for name in question.sensitive:
         refuse_amounts(frame[name])
-    complete = _Complete(question)
+    complete = Complete(question)
     kept = complete.rows(frame, counts)
     notes = complete.notes()
     frame, counts = frame[kept].reset_index(drop=True), None if counts is None else counts[kept]
@@ -261,7 +177,7 @@ def _audit_batches(folder: Folder, shards: Shards, question: Question) -> tuple[
         raise FermiError(f"No row has a value in {target!r} (`target`).")
     named = dict(zip(values.tolist(), natural(values, f"The target {target!r}").tolist(), strict=True))
     columns = list(question.probability) or [str(question.prediction)]
-    complete = _Complete(question)
+    complete = Complete(question)
     answers = shards.each("audited", question, columns, named, folder.schema(question.columns))
     for _, part, _ in answers:
         complete.merge(part)

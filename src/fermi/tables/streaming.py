@@ -18,8 +18,9 @@ from fermi.records import AuditRecord, PointRecord, ReportRecord
 from fermi.stream.fit import Asked, Stream
 from fermi.tables.formats import understood
 from fermi.tables.model_folder import SavedModel
-from fermi.tables.task import Task, weighted
+from fermi.tables.task import Task
 from fermi.tables.training import gathered
+from fermi.tables.weighting import weighted
 
 
 class Streaming(NamedTuple):

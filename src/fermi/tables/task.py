@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fermi.auditing import audited_groups
 from fermi.datasets.common.loading import split
-from fermi.errors import FermiError, bad_argument, listed
+from fermi.errors import FermiError, listed
 from fermi.inputs.coded_groups import CodedGroups
 from fermi.inputs.natural import MOST_LABELS, natural, refuse_amounts
 from fermi.inputs.table_encoder import ColumnRule, TableEncoder
 from fermi.notions import Notion, as_notion
 from fermi.tables.favourable import favourable_label, given_labels, wanted_last
 from fermi.tables.mending import AS_THEY_ARE, Mending
+from fermi.tables.weighting import weighted
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from fermi._typing import Floats, Ints
-
-_BALANCED = "balanced"
 
 
 @dataclass(frozen=True)
@@ -105,28 +104,6 @@ class Task:
     def wanted(self, classes: Sequence[Any], needed_by: str = "") -> Any:
         """The label that people want, as named or known; `needed_by` refuses to go on without it."""
         return favourable_label(self.advantaged, classes, needed_by)
-
-
-def weighted(notion: Notion, given: Sequence[str], classes: Sequence[Any]) -> Notion:
-    """A notion whose conditions count in training what words say: "balanced", or "LABEL=NUMBER" each."""
-    plain: Any = notion  # each is a dataclass, of which the base knows nothing
-    if "weights" not in {entry.name for entry in fields(plain)}:
-        raise bad_argument("weights", f"is given with {notion.name!r}", "a `notion` with several conditions")
-    if tuple(given) == (_BALANCED,):
-        balanced: Notion = replace(plain, weights=_BALANCED)
-        return balanced
-    words, found = {str(label): label for label in classes}, {}
-    for entry in given:
-        label, _, text = entry.rpartition("=")
-        if label not in words:
-            expected = "'balanced', or LABEL=NUMBER" + (f" with one of {listed(words)}" if words else "")
-            raise bad_argument("weights", f"is {entry!r}", expected)
-        try:
-            found[words[label]] = float(text)
-        except ValueError:
-            raise bad_argument("weights", f"is {entry!r}", "a number after the last '='") from None
-    weighing: Notion = replace(plain, weights=found)
-    return weighing
 
 
 class Part(NamedTuple):

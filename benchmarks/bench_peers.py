@@ -69,7 +69,7 @@ def one_hot(n: int) -> Rows:
     codes = np.minimum(rng.geometric(0.3, (n, 10)) - 1, 9)
     place = (codes + 10 * np.arange(10)).ravel()
     words = csr_matrix((np.ones(10 * n), place, np.arange(0, 10 * n + 1, 10)), shape=(n, 100))
-    X = csr_matrix(hstack([words, csr_matrix(rng.standard_normal((n, 5)))]))
+    X: Any = csr_matrix(hstack([words, csr_matrix(rng.standard_normal((n, 5)))]))
     s = (codes[:, 0] > 1).astype(np.int64)
     margin = X @ rng.standard_normal(105) / 2.0 + s
     return Rows(X, (margin + rng.logistic(size=n) > np.median(margin)).astype(np.int64), s)
@@ -159,11 +159,9 @@ def entrants(rows: Rows, threads: int, folder: Path) -> dict[str, tuple[float, E
     found: dict[str, tuple[float, Entrant | str, Sequence[Any]]] = {}
     for lam in (0.0, LAM):
         for solver in ("lbfgs", "newton"):
-            entrant = lambda tol, lam=lam, solver=solver: fermi_by(rows, lam, solver=solver, tol=tol)  # noqa: E731
-            found[f"fermi {solver}, λ = {lam:g}"] = lam, entrant, TOLERANCES
+            found[f"fermi {solver}, λ = {lam:g}"] = lam, _ours(rows, lam, solver), TOLERANCES
     for solver in ("lbfgs", "newton-cholesky"):
-        entrant = lambda tol, solver=solver: sklearn_by(LogisticRegression, rows, solver=solver, tol=tol)  # noqa: E731
-        found[f"scikit-learn {solver}"] = 0.0, entrant, TOLERANCES
+        found[f"scikit-learn {solver}"] = 0.0, _theirs(LogisticRegression, rows, solver), TOLERANCES
     for name, package, made in (
         ("scikit-learn-intelex lbfgs", "sklearnex.linear_model", lambda: _intelex(rows)),
         ("cyanure", "cyanure.estimators", lambda: lambda tol: cyanure_by(rows, threads, tol)),
@@ -188,9 +186,16 @@ def _if_installed(package: str, made: Callable[[], Entrant]) -> Entrant | str:
     return made()
 
 
+def _ours(rows: Rows, lam: float, solver: str) -> Entrant:
+    return lambda tol: fermi_by(rows, lam, solver=solver, tol=tol)
+
+
+def _theirs(estimator: Any, rows: Rows, solver: str) -> Entrant:
+    return lambda tol: sklearn_by(estimator, rows, solver=solver, tol=tol)
+
+
 def _intelex(rows: Rows) -> Entrant:
-    estimator = importlib.import_module("sklearnex.linear_model").LogisticRegression
-    return lambda tol: sklearn_by(estimator, rows, solver="lbfgs", tol=tol)
+    return _theirs(importlib.import_module("sklearnex.linear_model").LogisticRegression, rows, "lbfgs")
 
 
 def case(name: str, rows: Rows, threads: int, rounds: int) -> dict[str, Any]:

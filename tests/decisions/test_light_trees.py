@@ -22,7 +22,7 @@ def table(n: int = 3000, seed: int = 0) -> tuple[pd.DataFrame, Any]:
     word, number = rng.integers(6, size=n), rng.normal(size=n)
     high = np.isin(word, [0, 2, 4])
     cell = np.where(rng.random(n) < np.where(high, 0.9, 0.1), 1, 0) + 2 * (number + 0.3 * rng.normal(size=n) > 0.5)
-    X = pd.DataFrame({"x": number, "word": pd.Categorical.from_codes(word, list("abcdef"))})
+    X = pd.DataFrame({"x": number, "word": pd.Categorical(np.array(list("abcdef"))[word])})
     X.loc[::50, "x"] = np.nan
     X.loc[::70, "word"] = None
     return X, cell

@@ -165,7 +165,7 @@ def test_a_classifier_that_learnt_these_rows_by_heart_is_recognised() -> None:
         assert fitted(new, forest, prefit=True, random_state=seed).reached_
 
 
-class Frozen(LogisticRegression):
+class Frozen(LogisticRegression):  # type: ignore[misc]  # scikit-learn has no types
     """A classifier that was trained once and for all."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:

@@ -19,7 +19,15 @@ _LAM = 1.0
 
 
 class FermiLabels(LabelStage):
-    """FERMI with λ from 0 to 1, whose labels are within a bound."""
+    """FERMI with λ from 0 to 1, whose labels are within a bound.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    slack : float
+        As in `FairLabels`: how many standard errors of its rate each group may be farther off than the bound.
+    """
 
     def _model(self, n: int, strength: float) -> Any:
         return FermiClassifier(self.notion, _LAM * strength)

@@ -18,7 +18,15 @@ from fermi.baselines.common.linear_models import logistic_regression
 
 
 class LinearPost(LabelStage):
-    """Logistic regression whose labels, not its probabilities, are within a bound."""
+    """Logistic regression whose labels, not its probabilities, are within a bound.
+
+    Parameters
+    ----------
+    strength, notion, random_state
+        As in `Baseline`.
+    slack : float
+        As in `FairLabels`: how many standard errors of its rate each group may be farther off than the bound.
+    """
 
     def _model(self, n: int, strength: float) -> Any:
         return logistic_regression(n)

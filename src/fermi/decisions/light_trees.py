@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from fermi._optional import require
 from fermi._typing import Floats
 
-_TREES = {"num_leaves": 8, "min_child_samples": 50, "random_state": 0}
+_TREES: dict[str, Any] = {"num_leaves": 8, "min_child_samples": 50, "random_state": 0}
 _ROUNDS, _MANY = {2: 30, 3: 15, 4: 15}, 20  # a round grows one tree for two classes, and one per class of more
 _LEARNT = 3.0  # rounds times their rate
 _REPRODUCIBLE = {"deterministic": True, "force_col_wise": True, "verbosity": -1}
@@ -43,7 +43,7 @@ class LightTrees(ClassifierMixin, BaseEstimator):
         """Grow the trees."""
         lightgbm = require("lightgbm", extra="boosting")
         rounds = _ROUNDS.get(len(np.unique(y)), _MANY)
-        pace = {"n_estimators": rounds, "learning_rate": _LEARNT / rounds}
+        pace: dict[str, Any] = {"n_estimators": rounds, "learning_rate": _LEARNT / rounds}
         model = lightgbm.LGBMClassifier(**_TREES, **pace, **_REPRODUCIBLE, n_jobs=self.n_jobs)
         self.model_ = model.fit(X, y, sample_weight=sample_weight, categorical_feature=list(range(self.words)))
         self.classes_ = self.model_.classes_

@@ -157,7 +157,6 @@ def fermi_odds(rows: Rows, passes: int) -> Model:
 def entrants(rows: Rows, threads: int, folder: Path) -> dict[str, tuple[float, Entrant | str, Sequence[Any]]]:
     """Every entrant by name: the λ of its problem, what trains it (or why nothing does), and its ladder."""
     found: dict[str, tuple[float, Entrant | str, Sequence[Any]]] = {}
-    entrant: Entrant
     for lam in (0.0, LAM):
         for solver in ("lbfgs", "newton"):
             found[f"fermi {solver}, λ = {lam:g}"] = lam, _ours(rows, lam, solver), TOLERANCES

@@ -154,21 +154,14 @@ def fermi_odds(rows: Rows, passes: int) -> Model:
     return Model(w, float(b))
 
 
-def _by_tolerance(train: Callable[..., Model], *arguments: Any, **options: Any) -> Entrant:
-    """An entrant whose ladder is of tolerances."""
-    return lambda tol: train(*arguments, **options, tol=tol)
-
-
 def entrants(rows: Rows, threads: int, folder: Path) -> dict[str, tuple[float, Entrant | str, Sequence[Any]]]:
     """Every entrant by name: the λ of its problem, what trains it (or why nothing does), and its ladder."""
     found: dict[str, tuple[float, Entrant | str, Sequence[Any]]] = {}
     for lam in (0.0, LAM):
         for solver in ("lbfgs", "newton"):
-            entrant = _by_tolerance(fermi_by, rows, lam, solver=solver)
-            found[f"fermi {solver}, λ = {lam:g}"] = lam, entrant, TOLERANCES
+            found[f"fermi {solver}, λ = {lam:g}"] = lam, _ours(rows, lam, solver), TOLERANCES
     for solver in ("lbfgs", "newton-cholesky"):
-        entrant = _by_tolerance(sklearn_by, LogisticRegression, rows, solver=solver)
-        found[f"scikit-learn {solver}"] = 0.0, entrant, TOLERANCES
+        found[f"scikit-learn {solver}"] = 0.0, _theirs(LogisticRegression, rows, solver), TOLERANCES
     for name, package, made in (
         ("scikit-learn-intelex lbfgs", "sklearnex.linear_model", lambda: _intelex(rows)),
         ("cyanure", "cyanure.estimators", lambda: lambda tol: cyanure_by(rows, threads, tol)),
@@ -193,9 +186,16 @@ def _if_installed(package: str, made: Callable[[], Entrant]) -> Entrant | str:
     return made()
 
 
+def _ours(rows: Rows, lam: float, solver: str) -> Entrant:
+    return lambda tol: fermi_by(rows, lam, solver=solver, tol=tol)
+
+
+def _theirs(estimator: Any, rows: Rows, solver: str) -> Entrant:
+    return lambda tol: sklearn_by(estimator, rows, solver=solver, tol=tol)
+
+
 def _intelex(rows: Rows) -> Entrant:
-    estimator = importlib.import_module("sklearnex.linear_model").LogisticRegression
-    return lambda tol: sklearn_by(estimator, rows, solver="lbfgs", tol=tol)
+    return _theirs(importlib.import_module("sklearnex.linear_model").LogisticRegression, rows, "lbfgs")
 
 
 def case(name: str, rows: Rows, threads: int, rounds: int) -> dict[str, Any]:

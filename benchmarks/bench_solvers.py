@@ -46,7 +46,7 @@ DATA = "Adult" if ON_ADULT else "synthetic applicants (FERMI_DATA has no Adult)"
 class Rows(NamedTuple):
     """Features, labels and groups, ready to train on."""
 
-    X: NDArray[Any]
+    X: Any  # an array or a CSR matrix
     y: NDArray[np.int64]
     s: NDArray[np.int64]
 

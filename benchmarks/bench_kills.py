@@ -23,10 +23,10 @@ CHILD = """
 import sys
 import numpy as np
 from fermi import FermiClassifier
-from fermi.stream import fit_stream, fit
+from fermi.stream import _run, _saving, fit_stream
 folder, checkpoint, out, solver, block = sys.argv[1:6]
-fit._LARGEST_BLOCK = int(block)
-fit._RARELY = 0.0
+_run.LARGEST_BLOCK = int(block)
+_saving.RARELY = 0.0
 model = FermiClassifier(lam=2.0, solver=solver, random_state=3, tol=1e-9)
 fit_stream(model, folder, target="y", sensitive="sex", checkpoint=checkpoint or None)
 np.savez(out, coef=model.coef_, intercept=model.intercept_, dual=model.dual_)

@@ -69,7 +69,7 @@ def one_hot(n: int) -> Rows:
     codes = np.minimum(rng.geometric(0.3, (n, 10)) - 1, 9)
     place = (codes + 10 * np.arange(10)).ravel()
     words = csr_matrix((np.ones(10 * n), place, np.arange(0, 10 * n + 1, 10)), shape=(n, 100))
-    X = csr_matrix(hstack([words, csr_matrix(rng.standard_normal((n, 5)))]))
+    X: Any = csr_matrix(hstack([words, csr_matrix(rng.standard_normal((n, 5)))]))
     s = (codes[:, 0] > 1).astype(np.int64)
     margin = X @ rng.standard_normal(105) / 2.0 + s
     return Rows(X, (margin + rng.logistic(size=n) > np.median(margin)).astype(np.int64), s)
@@ -157,6 +157,7 @@ def fermi_odds(rows: Rows, passes: int) -> Model:
 def entrants(rows: Rows, threads: int, folder: Path) -> dict[str, tuple[float, Entrant | str, Sequence[Any]]]:
     """Every entrant by name: the λ of its problem, what trains it (or why nothing does), and its ladder."""
     found: dict[str, tuple[float, Entrant | str, Sequence[Any]]] = {}
+    entrant: Entrant
     for lam in (0.0, LAM):
         for solver in ("lbfgs", "newton"):
             entrant = lambda tol, lam=lam, solver=solver: fermi_by(rows, lam, solver=solver, tol=tol)  # noqa: E731

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from fermi import FermiClassifier
 from fermi.engines import RayEngine
-from fermi.stream import fit, fit_stream
+from fermi.stream import _run, fit_stream
 from fermi.stream._evaluation import Evaluation
 from fermi.stream._shard import Shard
 
@@ -141,13 +141,13 @@ class _watched:
                 self.spent.append(time.process_time() - began)
 
         setattr(Shard, self.method, timed)
-        self.entries, fit._SAMPLE_ENTRIES = fit._SAMPLE_ENTRIES, SAMPLE
+        self.entries, _run._SAMPLE_ENTRIES = _run._SAMPLE_ENTRIES, SAMPLE
         if self.two_rounds:  # with batches as large as those of one round
             Evaluation.one_pass = property(lambda evaluation: False)  # type: ignore[method-assign, assignment]
 
     def __exit__(self, *error: object) -> None:
         setattr(Shard, self.method, self.own)
-        fit._SAMPLE_ENTRIES = self.entries
+        _run._SAMPLE_ENTRIES = self.entries
         Evaluation.one_pass = self.one_pass  # type: ignore[method-assign]
 
 

@@ -220,7 +220,8 @@ def measure(*, quick: bool = False) -> list[dict[str, Any]]:
         with one_thread():
             cases = exact_cases("standardised", standardised(rows), rounds)
             cases += exact_cases("one-hot", rows, rounds)
-        for kind, X in (("dense", rows.X), ("float32", rows.X.astype(np.float32)), ("CSR", csr_matrix(rows.X))):
+        kinds: dict[str, Any] = {"dense": rows.X, "float32": rows.X.astype(np.float32), "CSR": csr_matrix(rows.X)}
+        for kind, X in kinds.items():
             name = f"{DATA}, {kind}: sgda, λ = 5, single rows, {PASSES} passes"
             ours = functools.partial(by_sgda, rows._replace(X=X), 1, PASSES)
             cases.append(

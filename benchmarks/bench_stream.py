@@ -42,6 +42,7 @@ from fermi.stream import fit as streaming
 from fermi.stream import fit_stream
 from fermi.stream._evaluation import sparse_rows
 from fermi.stream._learned import Learned
+from fermi.stream._run import Run
 from fermi.stream._shard import Shard, Sizes
 
 PER_FILE = 500_000
@@ -253,21 +254,26 @@ def speed(cores: str, folder: str, work: str) -> list[dict[str, Any]]:
     ]
 
 
-def _opened(folder: str) -> tuple[streaming.Run, Any, Any, Any]:
+def _opened(folder: str) -> tuple[Run, Any, Any, Any]:
     """A stream whose first pass is made."""
     asked = streaming.Asked("y", SENSITIVE)
     stream = streaming.Stream(fermi.FermiClassifier(lam=LAM, random_state=0), folder, asked, engine_of("local"))
     reading, families = stream._reading([])
     shards = stream.engine.open(Shard, [(stream.files, reading, families, Sizes(), False)])
     profile, _ = streaming._profiled(shards)
-    return streaming.Run(stream, Learned.of(profile, 0, []), reading, shards, None), shards, reading, families
+    return (
+        Run(stream.estimator, stream.limits, Learned.of(profile, 0, []), reading, shards, None),
+        shards,
+        reading,
+        families,
+    )
 
 
 def _scan(dataset: Any, columns: list[str]) -> int:
     return sum(batch.num_rows for batch in dataset.scanner(columns=columns).to_batches())
 
 
-def _sgd_classifier(shards: Any, run: streaming.Run) -> Callable[[], int]:
+def _sgd_classifier(shards: Any, run: Run) -> Callable[[], int]:
     from sklearn.linear_model import SGDClassifier
 
     shard, width = shards._shards[0], run.model.coding.width
@@ -285,7 +291,7 @@ def _sgd_classifier(shards: Any, run: streaming.Run) -> Callable[[], int]:
     return entrant
 
 
-def _vowpal(shards: Any, run: streaming.Run, work: Path) -> Callable[[], int]:
+def _vowpal(shards: Any, run: Run, work: Path) -> Callable[[], int]:
     """Vowpal Wabbit's pass over its cache, which its first call writes from text."""
     from vowpalwabbit import Workspace  # type: ignore[import-untyped]
 

@@ -9,6 +9,9 @@ from typing import Literal, TypeAlias
 Rate: TypeAlias = Literal["selection", "true_positive"]
 """How often a class is predicted: for all rows of a group, or for those that are truly of the class."""
 
+Outcome: TypeAlias = Literal["met", "missed", "undecided"]
+"""How a request ended; undecided is what the rows at hand cannot tell."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -67,13 +70,119 @@ class MeasureRecord:
 
 
 @dataclass(frozen=True)
+class UseRecord:
+    """What labels are worth beside giving one label to everybody.
+
+    `constant` is the most frequent true label and `constant_error` how often it is wrong; `common` is the label given
+    most often, to the part `alike` of the rows. `better` says whether the labels err less than the constant by more
+    than chance explains. `auc` is how well the probabilities rank; of several classes the mean of each against the
+    rest.
+    """
+
+    constant: str
+    constant_error: float
+    balanced_accuracy: float
+    common: str
+    alike: float
+    better: bool
+    auc: float | None = None
+
+
+@dataclass(frozen=True)
+class RateRecord:
+    """The two rates behind a gap: what they are called, of which class, of which groups with how many rows."""
+
+    called: str
+    label: str
+    condition: str
+    highest: str
+    high: Estimate
+    lowest: str
+    low: Estimate
+    high_rows: float
+    low_rows: float
+
+
+@dataclass(frozen=True)
+class JudgedRecord:
+    """What can be told of groups with at least `least` rows, within each condition.
+
+    `gap` is their parity difference and `behind` the rates that make it; `ratio` is the smallest over the largest rate
+    of the class `favourable`, which the four-fifths rule is about. `few` are the groups with fewer rows.
+    """
+
+    least: int
+    rows: float
+    gap: Estimate
+    behind: RateRecord | None
+    favourable: str | None = None
+    ratio: Estimate | None = None
+    few: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BoundRecord:
+    """One thing that was asked for: the option, the number, what was reached on which rows, and how it ended.
+
+    `limit` is `asked` with the slack that each group's rate was given, if any.
+    """
+
+    option: str
+    asked: float
+    reached: Estimate
+    outcome: Outcome
+    words: str
+    rows: str
+    limit: float
+
+
+@dataclass(frozen=True)
+class VerdictRecord:
+    """Whether a request was met: bound by bound, all in all, and in one sentence.
+
+    `needless` says that the plain model was within it already, so that nothing had to be done.
+    """
+
+    outcome: Outcome
+    bounds: tuple[BoundRecord, ...]
+    sentence: str
+    needless: bool = False
+
+
+@dataclass(frozen=True)
+class MoveRecord:
+    """How many of 1,000 people of a group gain, and how many lose, the label that people want."""
+
+    group: str
+    rows: float
+    gain: float
+    lose: float
+
+
+@dataclass(frozen=True)
+class PriceRecord:
+    """What a model costs beside the plain one, on the same rows.
+
+    `error` is the difference of the two errors with its interval, as of pairs. `changed` is the part of rows whose
+    label is another; `moves` are about `label`, for all rows first and then by group.
+    """
+
+    rows: str
+    error: Estimate
+    changed: float
+    label: str | None = None
+    moves: tuple[MoveRecord, ...] = ()
+
+
+@dataclass(frozen=True)
 class AuditRecord:
     """The audit of one set of predictions.
 
     `corrected_ermi` is the plug-in ERMI of labels less its bias, and `p_value` that of labels being independent of the
     group, in the notion's sense; those of probabilities end in `_soft`. `called` is the notion's name for people, and
     `asks` says what it asks for. The `rate` of the class `label`, group by group, shows best how far it holds; there is
-    no `label` where several classes would have to be told.
+    no `label` where several classes would have to be told. `use` is what the labels are worth, and `judged` what can be
+    told of the groups that have enough rows, where either was asked for.
     """
 
     notion: str
@@ -95,6 +204,8 @@ class AuditRecord:
     asks: str = ""
     rate: Rate = "selection"
     label: str | None = None
+    use: UseRecord | None = None
+    judged: JudgedRecord | None = None
 
     def measure(self, name: str, *, soft: bool = False) -> Estimate:
         """The estimate of one measure, by its name, of labels or of probabilities."""
@@ -139,7 +250,9 @@ class ReportRecord:
     """All that a report shows: facts on data and training in their order, models, which one is chosen and why.
 
     `strength` is the word for what the models differ in; `descending` says that a smaller value of it is more fairness,
-    as that of a bound is. `rule` is what gives the labels of the chosen model, if they are adjusted.
+    as that of a bound is. `rule` is what gives the labels of the chosen model, if they are adjusted. `verdict` says
+    whether a request was met, `summary` the sentences that follow it, `price` what the chosen model costs beside the
+    first, and `warnings` what must not be overlooked, such as a model of no use.
     """
 
     title: str
@@ -152,3 +265,7 @@ class ReportRecord:
     strength: str = "λ"
     descending: bool = False
     rule: tuple[ChargeRecord, ...] = ()
+    verdict: VerdictRecord | None = None
+    summary: tuple[str, ...] = ()
+    price: PriceRecord | None = None
+    warnings: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ def fermi(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_demo_prints_the_price_and_where_the_report_is(tmp_path: Path) -> None:
     done = fermi("demo", "--output", str(tmp_path / "demo"))
     assert (done.returncode, done.stderr) == (0, "")
-    for words in ("parity difference", "made-up credit applicants", "The report, with the whole curve", "fermi train"):
+    for words in ("gap: of labels", "made-up credit applicants", "The report, with the whole curve", "fermi train"):
         assert words in " ".join(done.stdout.split())
     assert "\x1b" not in done.stdout  # no colours in a pipe
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["applicants.csv", "report.html"]

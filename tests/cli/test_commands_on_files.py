@@ -107,7 +107,7 @@ def test_predictions_do_not_need_target_or_group_unless_it_is_a_feature(
     file = saved(people(), tmp_path / "people.csv")
     bare = saved(people().drop(columns=["hired", "group"]), tmp_path / "bare.csv")
     for option, code in (("--drop-sensitive", 0), ("--keep-sensitive", 2)):
-        assert run(capsys, "train", file, *TASK, option, "--output", tmp_path / "m")[0] == 0
+        assert run(capsys, "train", file, *TASK, option, "--output", tmp_path / "m", "--force")[0] == 0
         assert run(capsys, "predict", tmp_path / "m", bare, "--json")[0] == code
 
 
@@ -150,7 +150,7 @@ def test_other_models(tmp_path: Path, capsys: pytest.CaptureFixture[str], model:
 def test_several_columns_and_each_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     frame = people().assign(sex=np.tile(["f", "m"], 200))
     file = saved(frame, tmp_path / "people.csv")
-    both = (*TASK, "--sensitive", "sex", "--output", tmp_path / "m")
+    both = (*TASK, "--sensitive", "sex", "--output", tmp_path / "m", "--force")
     found = answer(capsys, "train", file, *both)
     assert set(found["chosen"]) == {"lam", "seconds", "train", "test"}
     found = answer(capsys, "train", file, *both, "--attributes", "each")
@@ -214,11 +214,13 @@ def test_a_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (["train", "FILE", "--target", "hired", "--sensitive", "Group"], "did you mean 'group'?"),
         (["train", "FILE", *TASK, "--sensitive", "group"], "--sensitive names the same column twice"),
         (["train", "FILE", *TASK, "--ignore", "id"], "--ignore is 'id', but the file has no such column"),
-        (["train", "FILE", *TASK, "--advantaged", "yes"], "--advantaged is for --notion equal_opportunity alone."),
+        (["train", "FILE", *TASK, "--advantaged", "si"], "--favourable is 'si'; expected one of 'no', 'yes'."),
         (
             ["train", "FILE", *OPPORTUNITY, "--advantaged", "maybe"],
-            "--advantaged is 'maybe'; expected one of 'no', 'yes'.",
+            "--favourable is 'maybe'; expected one of 'no', 'yes'.",
         ),
+        (["train", "FILE", *TASK, "--require"], "--require is given without a bound"),
+        (["audit", "FILE", *TASK, "--prediction", "hired", "--require"], "--require is given without a bound"),
         (["train", "FILE", *TASK, "--test-size", "0.0001"], "--test-size is 0.0001"),
         (["predict", "nowhere", "FILE", "--output", "x.pdf"], "--output is 'x.pdf'"),
         (["train", "FILE", "--target", "hired"], "Missing option '--sensitive'"),
@@ -257,7 +259,7 @@ def test_a_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (["audit", "FILE", "--sensitive", "group", "--probability", "score"], "Probabilities need --target"),
         (["audit", "FILE", *TASK, "--prediction", "hired", "--confidence", "2"], "--confidence is 2.0"),
         (["audit", "FILE", *TASK, "--prediction", "group"], "both the prediction and a sensitive column"),
-        (["audit", "FILE", *TASK, "--prediction", "hired", "--advantaged", "yes"], "--advantaged is for"),
+        (["audit", "FILE", *TASK, "--prediction", "hired", "--advantaged", "si"], "--favourable is 'si'"),
         (["audit", "FILE", "--prediction", "hired", "--sensitive", "score"], "put them into ranges"),
     ],
 )

@@ -66,9 +66,13 @@ def test_a_bad_file_is_one_line_or_is_left_out(tmp_path: Path, capsys: pytest.Ca
         (["--passes", "0"], "--passes is 0"),
         (["--solver", "newton"], "--solver is 'newton'"),
         (["--advantaged", "9", "--notion", "equal_opportunity"], "holds 9, which does not occur"),
-        (["--advantaged", "1"], "--advantaged is for --notion equal_opportunity alone"),
         (["--weights", "9=2", "--notion", "equalized_odds"], "--weights names 9; expected one of the conditions"),
         (["--weights", "often", "--notion", "equalized_odds"], "--weights is 'often'; expected 'balanced', or LABEL="),
+        (["--notion", "equal_opportunity"], "needs to know which label people want: name it with --favourable"),
+        (["--require"], "--require is for a file that is read into memory"),
+        (["--save-split", "s.csv"], "--save-split is for a file that is read into memory"),
+        (["--bins", "x=1,2"], "--bins is for a file that is read into memory"),
+        (["--no-refit"], "--no-refit is for a file that is read into memory"),
     ],
 )
 def test_what_a_stream_cannot_do_is_one_line(

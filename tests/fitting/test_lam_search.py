@@ -47,18 +47,6 @@ def test_a_gap_that_changes_sign_and_grows_again_is_met_in_its_dip(zero: float) 
     assert all(trial.violation.gap > 0.02 for trial in choice.trials if trial.lam in outside)
 
 
-@pytest.mark.parametrize("crossing", [0.055, 0.07, 0.095])
-def test_the_search_looks_between_zero_and_the_first_lambda(crossing: float) -> None:
-    choice = run(lambda lam: 0.01 if lam >= crossing else 0.1, 0.02, first=0.1)
-    assert crossing <= choice.trial.lam <= 1.1 * crossing
-
-
-def test_a_dip_below_the_first_lambda_is_found() -> None:
-    choice = run(lambda lam: 0.1 * abs(math.log((lam + 1e-3) / 0.075)), 0.02, first=0.1)
-    assert choice.reached
-    assert 0.075 * math.exp(-0.22) <= choice.trial.lam <= 0.075 * math.exp(0.22)
-
-
 def test_the_first_of_two_windows_is_taken() -> None:
     choice = run(lambda lam: 0.01 if 1.0 <= lam <= 4.0 or lam >= 100.0 else 0.1, 0.02)
     assert 1.0 <= choice.trial.lam <= 1.1

@@ -82,15 +82,6 @@ def test_classes_and_groups_met_on_the_way_take_their_sorted_place() -> None:
     assert (before == y[order]).mean() > 0.5  # sorted by class: the hardest order
 
 
-def test_declared_classes_are_conditions_before_a_row_shows_them() -> None:
-    X, y, s = rows(3)
-    shown = y > 0
-    model = FermiClassifier("equalized_odds", 2.0)
-    model.partial_fit(X[shown], y[shown], sensitive_features=s[shown], classes=[0, 1, 2])
-    assert model.dual_.shape == (3, 3, 3)
-    assert not model.dual_[0].any()
-
-
 def test_declared_groups_and_their_prior() -> None:
     X, y, s = rows()
     shares = {group: float((s == group).mean()) for group in ("G3", "G1", "G2")}

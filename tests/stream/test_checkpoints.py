@@ -11,8 +11,7 @@ import pytest
 import fermi
 from fermi.cli.bench import load
 from fermi.fitting.checkpoint import DamagedError, LastTwo
-from fermi.stream import fit as streaming
-from fermi.stream import fit_stream
+from fermi.stream import _run, _saving, fit_stream
 from tests.stream.samples import SENSITIVE, frame_of, write
 
 SOLVERS = {"lbfgs": {"solver": "lbfgs", "tol": 1e-11}, "sgda": {"solver": "sgda", "max_iter": 4}}
@@ -29,9 +28,9 @@ def fit(folder: Path, checkpoint: Path | None, **options: Any) -> fermi.FermiCla
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(streaming, "_LARGEST_BLOCK", 256)
-    monkeypatch.setattr(streaming, "_LEAST_ROWS", 64)
-    monkeypatch.setattr(streaming, "_RARELY", 0.0)
+    monkeypatch.setattr(_run, "LARGEST_BLOCK", 256)
+    monkeypatch.setattr(_run, "LEAST_ROWS", 64)
+    monkeypatch.setattr(_saving, "RARELY", 0.0)
     monkeypatch.setattr("fermi.stream._profile._SAMPLE", 300)  # so that L-BFGS has something to do
     return write(frame_of(), tmp_path / "rows")
 

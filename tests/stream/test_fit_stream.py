@@ -17,6 +17,7 @@ from fermi.stream import fit_stream
 from fermi.stream._coding import Coder
 from fermi.stream._evaluation import Evaluation
 from fermi.stream._learned import Learned
+from fermi.stream._run import Run
 from fermi.stream._shard import Shard, Sizes
 from tests.stream.samples import SENSITIVE, frame_of, in_memory, write
 
@@ -111,7 +112,7 @@ def stream_of(folder: Path, workers: int = 1) -> tuple[streaming.Stream, Any, An
     shards = stream.engine.open(Shard, [(part, reading, families, Sizes(64, 128), False) for part in parts])
     profile, _ = streaming._profiled(shards)
     learned = Learned.of(profile, 0, [])
-    return stream, streaming.Run(stream, learned, reading, shards, None), shards
+    return stream, Run(stream.estimator, stream.limits, learned, reading, shards, None), shards
 
 
 def test_sums_do_not_depend_on_the_number_of_shards_nor_on_one_round_or_two(tmp_path: Path) -> None:

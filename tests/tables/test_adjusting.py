@@ -101,7 +101,8 @@ def test_a_single_named_column_may_be_of_the_first_class() -> None:
 def test_without_other_columns_the_probabilities_tell_the_group() -> None:
     rows = given_rows(scored()[["group", "hired", "p"]].assign(constant=1), TASK, ("p",))
     assert (rows.features, rows.X.shape[1]) == ([], 3)
-    assert rows.notes == ["No other column tells anything: groups are told from the probabilities alone."]
+    assert rows.notes[0] == "'p' is taken as the probability of 'yes'."
+    assert rows.notes[1:] == ["No other column tells anything: groups are told from the probabilities alone."]
     assert adjust(rows, TASK, Asked(max_violation=0.1)).kept
 
 

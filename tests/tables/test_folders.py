@@ -74,8 +74,10 @@ def test_the_audit_of_a_folder_is_that_of_one_file(
     one = write(tmp_path / "one", frame, suffix, parts=1) / f"part-0{suffix}"
     columns = ["--target", "hired", "--sensitive", "group", *asked]
     whole = command(capsys, one, *columns)
+    whole["use"].pop("auc")  # which needs all rows at once
     for source in (folder, f"{folder}/part-*{suffix}"):
         found = command(capsys, source, *columns)
+        found["use"].pop("auc")
         for ours, theirs in zip(flat(found), flat(whole), strict=True):
             exact = "label" in asked or not isinstance(theirs, float)
             assert ours == (theirs if exact else pytest.approx(theirs, rel=1e-9))

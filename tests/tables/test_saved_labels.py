@@ -24,7 +24,7 @@ def trained(kind: str, *, three: bool = False, notion: str = "equalized_odds") -
     frame = people(1500)
     if three:
         frame["hired"] = frame["hired"].where(frame["score"] < 1.2, "at once")
-    rows = prepare(frame, Task("hired", ("group",), notion))
+    rows = prepare(frame, Task("hired", ("group",), notion, ("yes",) if three else ()))
     model = kinds.make(kind, rows.fairness, max_violation=0.1, decision="labels", attributes="intersection", seed=0)
     if kind == "mlp":
         model.set_params(max_epochs=15)

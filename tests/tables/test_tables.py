@@ -322,7 +322,7 @@ def test_the_split_is_stratified_seeded_and_the_test_rows_teach_nothing() -> Non
         ),
         ({}, Task("hired", ("group",), "equalized_odds", weights=("yes",)), "LABEL=NUMBER with one of 'no', 'yes'"),
         ({}, Task("hired", ("group",), "equalized_odds", weights=("yes=two",)), "expected a number after the last '='"),
-        ({}, Task("hired", ("group",), advantaged=("yes",)), "`advantaged` is for `notion` equal_opp"),
+        ({}, Task("hired", ("group",), advantaged=("si",)), "`advantaged` is 'si'; expected one of 'no', 'yes'"),
         ({}, Task("hired", ("group",), "equal_opportunity", ("maybe",)), "`advantaged` is 'maybe'; expected one of"),
     ],
 )

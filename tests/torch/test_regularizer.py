@@ -313,9 +313,3 @@ def test_what_is_public_is_found_and_nothing_else() -> None:
     assert dir(fermi.torch) == fermi.torch.__all__
     with pytest.raises(AttributeError, match=r"module 'fermi\.torch' has no attribute 'Net'"):
         fermi.torch.Net  # noqa: B018
-
-
-def test_one_group_is_counted_as_one() -> None:
-    reg = FermiRegularizer.from_labels([0, 0, -1, 0], n_classes=3)
-    assert reg.W.shape == (1, 1, 3)
-    assert float(reg(torch.randn(4, 3), torch.tensor([0, 0, -1, 0])).detach()) == pytest.approx(0.0, abs=1e-6)

@@ -52,7 +52,7 @@ class Asked:
         p_value = found[False].p_value
         if not shown.weighted and p_value is not None:
             p_value = permutation_p_value(sums[False].table, 4 * draws, seeds[2]) or p_value
-        return Audit(_record(counted, shown, hidden, found, p_value, self.level, self.least))
+        return Audit(_record(counted, shown, hidden, found, p_value, self.level, self.least), shown)
 
 
 def _shown(counted: Tally, least: int) -> tuple[Tally, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -10,11 +10,7 @@ from numpy.typing import ArrayLike
 from fermi.auditing._answer import Asked
 from fermi.auditing._reading import tally
 from fermi.auditing._result import Audit
-from fermi.inputs.coded_groups import CodedGroups
-from fermi.inputs.columns import read_columns
-from fermi.inputs.groups import ARGUMENT
 from fermi.notions import Notion, as_notion
-from fermi.records import AuditRecord
 
 
 def audit(
@@ -85,51 +81,3 @@ def audit(
     chosen = as_notion(notion)
     asked = Asked.of(confidence, min_group_size, n_boot, random_state)
     return asked.answer(tally(y_true, y_pred, sensitive_features, chosen, classes, sample_weight, labels, counts))
-
-
-def audited_groups(sensitive_features: Any, attributes: str) -> dict[str, CodedGroups]:
-    """The groups that audits of these rows are about, by what follows the rows' name in an audit's title.
-
-    Parameters
-    ----------
-    sensitive_features : array, Series, DataFrame or dict of columns
-        One column or several.
-    attributes : str
-        "intersection" for the joint groups, "each" for those of each column.
-
-    Returns
-    -------
-    dict of str to CodedGroups
-        The joint groups under the empty text, those of a column under ": column".
-    """
-    columns = read_columns(sensitive_features, ARGUMENT)
-    if attributes != "each" or len(columns) == 1:
-        return {"": CodedGroups.read(sensitive_features)}
-    return {f": {name}": CodedGroups.read({name: column}) for name, column in columns.items()}
-
-
-def audits_by_column(
-    name: str, y_true: Any, y_pred: Any, groups: Mapping[str, CodedGroups], **options: Any
-) -> dict[str, AuditRecord]:
-    """An audit for each of the groups that `audited_groups` found.
-
-    Parameters
-    ----------
-    name : str
-        What the rows are called, such as "test".
-    y_true, y_pred
-        As in `audit`.
-    groups : dict of str to CodedGroups
-        What `audited_groups` returned for these rows.
-    **options
-        What `audit` takes besides.
-
-    Returns
-    -------
-    dict of str to AuditRecord
-        The audits, by their titles.
-    """
-    return {
-        f"{name}{which}": audit(y_true, y_pred, sensitive_features=coded, **options).record
-        for which, coded in groups.items()
-    }

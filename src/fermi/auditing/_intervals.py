@@ -17,6 +17,7 @@ Three additions, each for a way in which one ray misleads, found by simulation (
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -48,11 +49,12 @@ class Intervals:
         How often a table drawn under independence has at least the ERMI that was seen.
     """
 
-    def __init__(self, sums: Sums, confidence: float, n_boot: int, seed: int) -> None:
+    def __init__(self, sums: Sums, confidence: float, n_boot: int, seed: int, outcome: int | None = None) -> None:
         self._sums, self._tail, self._n_boot, self._seed = sums, (1.0 - confidence) / 2.0, n_boot, seed
+        self._measures = partial(measures, outcome=outcome)  # of parity, about one class alone
         # The ratio falls where all others grow.
         self._sign = np.where(np.arange(len(NAMES)) == _RATIO, -1.0, 1.0)
-        self._seen = self._sign * measures(sums.table)
+        self._seen = self._sign * self._measures(sums.table)
         under = self._sign[:, None] * self._draws(sums.pooled)
         self.p_value = (1 + int(np.count_nonzero(under[0] >= self._seen[0] * (1 - 1e-12)))) / (1 + n_boot)
         self._independent = self._quantiles(under)
@@ -92,24 +94,30 @@ class Intervals:
         rng = np.random.default_rng(self._seed)
         at_once = max(_AT_ONCE // rates.size, 1)
         sizes = [min(at_once, self._n_boot - done) for done in range(0, self._n_boot, at_once)]
-        return np.concatenate([measures(self._sums.draw(rates, size, rng)) for size in sizes], axis=1)
+        return np.concatenate([self._measures(self._sums.draw(rates, size, rng)) for size in sizes], axis=1)
 
     def _quantiles(self, drawn: Floats) -> Floats:
+        """The lower end, the median and the upper end of each measure, as `np.quantile` has them but sooner."""
         tail = _CUT * self._tail
-        found: Floats = np.quantile(drawn, [tail, 0.5, 1.0 - tail], axis=1)
+        place = np.array([tail, 0.5, 1.0 - tail]) * (drawn.shape[1] - 1)
+        below = np.minimum(place.astype(np.int64), max(drawn.shape[1] - 2, 0))
+        ordered = np.sort(drawn, axis=1)
+        low, high = ordered[:, below].T, ordered[:, np.minimum(below + 1, drawn.shape[1] - 1)].T
+        part = (place - below)[:, None]
+        found: Floats = np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1.0 - part))
         return found
 
     def _at(self, direction: Floats, t: float) -> tuple[Floats, Floats]:
         """The measures of the law at t on the ray, and the quantiles of tables drawn from it."""
         law = self._law(direction, t)
-        true = self._sign * measures(self._sums.weight[..., None] * law)
+        true = self._sign * self._measures(self._sums.weight[..., None] * law)
         return true, self._quantiles(self._sign[:, None] * self._draws(law))
 
     def _ends(self, direction: Floats) -> tuple[Floats, Floats]:
         """The ends of the intervals that inverting the test along one ray gives."""
         start = np.where(self._sign < 0, -1.0, 0.0)  # independence, without the rounding
         found = {0.0: (start, self._independent)}
-        strength = measures(self._sums.weight[..., None] * self._law(direction, 1.0))[0]
+        strength = self._measures(self._sums.weight[..., None] * self._law(direction, 1.0))[0]
         unit = np.sqrt(max(self._sums.ermi_bias(), 1e-15) / max(strength, 1e-15))
         for step in _STEPS:
             if 1.0 + step * unit > 0.0:
@@ -149,7 +157,7 @@ class Intervals:
         # Half a row more in every cell, as is usual for a ratio of rates, which may be 0.
         per_row = (sums.weight / nonzero(sums.effective))[..., None]
         smooth = Sums(sums.table + 0.5 * per_row * (per_row > 0), _with_half(sums, per_row), sums.soft)
-        ratio = float(measures(smooth.table)[_RATIO])
+        ratio = float(self._measures(smooth.table)[_RATIO])
         factor = float(np.exp(min(z * self._errors(smooth)[_RATIO] / ratio, 50.0)))
         low[_RATIO] = min(low[_RATIO], -min(ratio * factor, 1.0))
         high[_RATIO] = max(high[_RATIO], -ratio / factor)
@@ -162,7 +170,7 @@ class Intervals:
             return spread
         # A small part of the group itself: a fixed number of rows would be many for a small group.
         step = np.broadcast_to(1e-5 * sums.weight[..., None], table.shape).ravel()
-        moved = measures(table + np.diag(step).reshape(table.size, *table.shape)) - measures(table)[:, None]
+        moved = self._measures(table + np.diag(step).reshape(table.size, *table.shape)) - self._measures(table)[:, None]
         gradient = np.divide(moved, step, out=np.zeros_like(moved), where=step > 0)
         return sums.spread(np.moveaxis(gradient.reshape(len(NAMES), *table.shape), 0, -1))
 

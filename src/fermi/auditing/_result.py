@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fermi.auditing._text import as_text
-from fermi.records import AuditRecord, Estimate, GroupRecord, MeasureRecord, PointRecord, ReportRecord
+from fermi.records import AuditRecord, Estimate, GroupRecord, MeasureRecord, PointRecord, ReportRecord, VerdictRecord
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fermi.auditing._tally import Tally
     from fermi.measures import Contingency
     from fermi.notions import Notion
 
@@ -45,8 +47,53 @@ class Audit:
     [0.5, 1.0]
     """
 
-    def __init__(self, record: AuditRecord) -> None:
+    def __init__(self, record: AuditRecord, counted: Tally | None = None) -> None:
         self.record = record
+        self._counted = counted
+        self._first: dict[str, Any] = {}
+
+    def judged(self, favourable: Any = None) -> Audit:
+        """The audit with what can be told of groups that have enough rows, and what its labels are worth.
+
+        Parameters
+        ----------
+        favourable : label, optional
+            The class that people want, whose ratio the four-fifths rule is about.
+
+        Returns
+        -------
+        Audit
+            Its record has `judged` and `use`. Groups that are withheld are not spoken of.
+        """
+        from fermi.auditing._judged import judge_tally
+        from fermi.auditing._use import use_of
+
+        if self._counted is None:
+            return self
+        gap = self.record.measure("parity_difference")
+        told = judge_tally(self._counted, favourable=favourable, confidence=self.record.confidence, gap=gap)
+        label = self.record.label if told.favourable is None else told.favourable
+        record = replace(self.record, judged=told, use=use_of(self._counted), label=label)
+        return Audit(record, self._counted)
+
+    def with_words(self, verdict: VerdictRecord | None, summary: tuple[str, ...], warnings: tuple[str, ...]) -> Audit:
+        """The audit with what its page is to say first.
+
+        Parameters
+        ----------
+        verdict : VerdictRecord or None
+            Whether a request was met.
+        summary, warnings : tuple of str
+            The sentences that follow, and what must not be overlooked.
+
+        Returns
+        -------
+        Audit
+            The same figures.
+        """
+        found = Audit(self.record, self._counted)
+        found._first = {"verdict": verdict, "summary": summary, "warnings": warnings}
+        return found
 
     @classmethod
     def from_contingency(
@@ -151,7 +198,7 @@ class Audit:
             "Confidence of intervals": f"{record.confidence:.0%}",
         }
         point = PointRecord("predictions", math.nan, {"audit": record})
-        return Path(write(ReportRecord("Audit of predictions", facts, (point,)), path))
+        return Path(write(ReportRecord("Audit of predictions", facts, (point,), **self._first), path))
 
     def __repr__(self) -> str:
         return as_text(self.record)

@@ -68,7 +68,7 @@ class Tally:
 
 
 def judged_by(tally: Tally, notion: Notion) -> Tally:
-    """Judge sums by another notion, which may condition on the true labels, where there are some."""
+    """Judge these sums by another notion, which may condition on the true labels, where there are some."""
     labels = tally.labels
     codes = Codes(np.arange(len(tally.rows)), 0, [None] if labels is None else labels)
     conditions, condition_of = conditions_of(notion, codes, None, () if labels is None else tally.classes)

@@ -1,6 +1,6 @@
 """The command `fermi`: parse, call one function, print.
 
-Exit codes: 0 success, 2 a user's mistake (one line on stderr), 1 anything else.
+Exit codes: 0 success, 2 a user's mistake (one line on stderr), 3 a bound missed under --require, 1 anything else.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import typer
 
+from fermi.cli import _given as _given  # which adds its commands to the app
 from fermi.cli._app import app
-from fermi.cli._ending import ending_on_signals
+from fermi.cli._ending import RequestMissedError, ending_on_signals
 from fermi.cli._flags import in_options
 from fermi.errors import FermiError
 
@@ -27,6 +28,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = app(args=arguments, prog_name="fermi", standalone_mode=False)
         sys.stdout.flush()
+    except RequestMissedError as missed:
+        return _fail(str(missed), 3)
     except FermiError as error:
         return _fail(in_options(str(error)), 2)
     except (KeyboardInterrupt, typer.Abort):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,15 +11,20 @@ from fermi.cli._commands import bench, data_fetch, data_list, reproduce
 from fermi.cli._flags import (
     Address,
     Advantaged,
+    AsCategory,
+    AsNumber,
     Attributes,
+    Bins,
     CheckpointFile,
-    Confidence,
+    Date,
     Decision,
     EngineName,
     File,
+    Force,
     Ignore,
     Json,
     KeepSensitive,
+    Labels,
     Lam,
     MaxRate,
     MaxViolation,
@@ -29,12 +34,16 @@ from fermi.cli._flags import (
     Model,
     Notion,
     Passes,
+    Refit,
+    Require,
+    SaveSplit,
     Seed,
     Sensitive,
     SkipBadFiles,
     Slack,
     Solver,
     Target,
+    TestFile,
     TestSize,
     Weights,
 )
@@ -90,13 +99,22 @@ def train_command(
     min_rate: MinRate = None,
     max_rate: MaxRate = None,
     slack: Slack = None,
+    require: Require = False,
     model: Model = "linear",
     keep_sensitive: KeepSensitive = None,
     attributes: Attributes = "intersection",
     advantaged: Advantaged = None,
     weights: Weights = None,
     ignore: Ignore = None,
+    bins: Bins = None,
+    labels: Labels = None,
+    as_category: AsCategory = None,
+    as_number: AsNumber = None,
+    date: Date = None,
     test_size: TestSize = 0.25,
+    test: TestFile = None,
+    save_split: SaveSplit = None,
+    refit: Refit = True,
     seed: Seed = 0,
     solver: Solver = "auto",
     passes: Passes = None,
@@ -106,26 +124,18 @@ def train_command(
     memory: Memory = "1GB",
     skip_bad_files: SkipBadFiles = False,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The model folder to write.")] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
-    """Train a fair model on a file and write a folder with the model and a report.
+    """Train a fair model on a file, or on a folder or glob of files that is streamed; write it with a report."""
+    from fermi.cli.train_asked import start
 
-    A folder or a glob of Parquet, Feather or CSV files is streamed, and need not fit into memory.
-    """
-    from fermi.cli.train import Wanted, run
-    from fermi.cli.train_stream import is_stream
-    from fermi.cli.train_stream import run as run_stream
-    from fermi.tables.asked import Asked
-    from fermi.tables.streaming import Streaming
-    from fermi.tables.task import Task
-
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, weights)
-    wanted = Wanted(model, lam, decision, Asked(max_violation, min_ratio, min_rate, max_rate, slack))
-    how = Streaming(solver, passes, engine, checkpoint, memory, skip_bad_files, address)
-    if is_stream(file, how):
-        run_stream(file, task, wanted, how, keep=keep_sensitive, output=output, as_json=json)
-        return
-    run(file, task, wanted, keep=keep_sensitive, output=output, as_json=json)
+    task = (target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, weights)
+    said, bounds = (bins, labels, as_category, as_number, date), (max_violation, min_ratio, min_rate, max_rate, slack)
+    how = (solver, passes, engine, checkpoint, memory, skip_bad_files, address)
+    rows = (file, test, save_split, keep_sensitive)
+    then: dict[str, Any] = {"refit": refit, "output": output, "force": force, "as_json": json, "required": require}
+    start(task, said, (model, lam, decision), bounds, rows, how, **then)
 
 
 @app.command("tradeoff")
@@ -135,36 +145,49 @@ def tradeoff_command(
     sensitive: Sensitive,
     notion: Notion = "demographic_parity",
     max_violation: MaxViolation = None,
+    require: Require = False,
     model: Model = "linear",
     keep_sensitive: KeepSensitive = None,
     attributes: Attributes = "intersection",
     advantaged: Advantaged = None,
     weights: Weights = None,
     ignore: Ignore = None,
+    bins: Bins = None,
+    labels: Labels = None,
+    as_category: AsCategory = None,
+    as_number: AsNumber = None,
+    date: Date = None,
     test_size: TestSize = 0.25,
+    test: TestFile = None,
+    save_split: SaveSplit = None,
     seed: Seed = 0,
     jobs: Annotated[int | None, typer.Option(help="Processes; one by default, with Ray one per core.")] = None,
     engine: EngineName = "local",
     address: Address = None,
     output: Annotated[str | None, typer.Option(metavar="DIR", help="The folder to write.")] = None,
+    force: Force = False,
     json: Json = False,
 ) -> None:
     """Train along λ and write what each step towards fairness costs: a table, and a report to choose from."""
     from fermi.cli.tradeoff import run
+    from fermi.cli.train import Rows
+    from fermi.tables.mending import said_of_columns
     from fermi.tables.task import Task
 
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, weights)
+    columns = said_of_columns(bins, labels, as_category, as_number, date)
+    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, weights, columns)
     run(
-        file,
+        Rows(file, test, save_split, keep_sensitive),
         task,
         model=model,
         max_violation=max_violation,
-        keep=keep_sensitive,
         output=output,
+        force=force,
         jobs=jobs,
         as_json=json,
         engine=engine,
         address=address,
+        required=require,
     )
 
 
@@ -181,86 +204,6 @@ def predict_command(
     from fermi.cli.predict import run
 
     run(folder, file, output=output, as_json=json)
-
-
-@app.command("audit")
-def audit_command(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="A table, a folder of tables or a quoted pattern.", show_default=False),
-    ],
-    sensitive: Sensitive,
-    target: Annotated[str | None, typer.Option(metavar="COL", help="The column of true labels.")] = None,
-    prediction: Annotated[str | None, typer.Option(metavar="COL", help="The column of predicted labels.")] = None,
-    probability: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="Instead: the probability of the second of two classes, or one per class."),
-    ] = None,
-    notion: Notion = "demographic_parity",
-    advantaged: Advantaged = None,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    min_group_size: Annotated[
-        int | None, typer.Option(help="Withhold the figures of groups with fewer rows, for privacy.")
-    ] = None,
-    engine: EngineName = "local",
-    address: Address = None,
-    output: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A page (.html), the groups (.csv) or everything (.json).")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Measure how far somebody's predictions depend on the group."""
-    from fermi.cli.audit import run
-    from fermi.engines import engine_of
-    from fermi.tables.audited import Question
-
-    question = Question(
-        target, prediction, probability or (), sensitive, notion, confidence, min_group_size, advantaged or ()
-    )
-    run(file, question, output=output, as_json=json, engine=engine_of(engine, address=address))
-
-
-@app.command("adjust")
-def adjust_command(
-    file: File,
-    target: Annotated[str, typer.Option(metavar="COL", help="The column of true labels; rows may lack it.")],
-    sensitive: Sensitive,
-    probability: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COL",
-            help="The probability of the last of two classes, or one column per class, sorted; by default the columns "
-            "probability=LABEL, as `fermi predict` writes them.",
-        ),
-    ] = None,
-    notion: Notion = "demographic_parity",
-    max_violation: Annotated[
-        float | None, typer.Option(help="The largest gap between groups; 0.02 unless another bound is given.")
-    ] = None,
-    min_ratio: MinRatio = None,
-    min_rate: MinRate = None,
-    max_rate: MaxRate = None,
-    slack: Slack = None,
-    confidence: Confidence = None,
-    attributes: Attributes = "intersection",
-    advantaged: Advantaged = None,
-    ignore: Ignore = None,
-    seed: Annotated[int, typer.Option(help="Of the rows that are held out.")] = 0,
-    output: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where to write; FILE with -labels in its name if absent.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Give somebody else's probabilities labels that keep a bound, and add them to the rows of the file."""
-    from fermi.cli.adjust import run
-    from fermi.tables.asked import Asked
-    from fermi.tables.task import Task
-
-    task = Task.asked(target, sensitive, notion, advantaged, attributes, ignore, 0.25, seed)
-    if max_violation is None and min_ratio is None and min_rate is None and max_rate is None:
-        max_violation = 0.02
-    asked = Asked(max_violation, min_ratio, min_rate, max_rate, slack, confidence)
-    run(file, task, probability or (), asked, output=output, as_json=json)
 
 
 app.command()(bench)

@@ -19,6 +19,11 @@ from typing import Any
 
 from fermi._files import discard_unfinished
 
+
+class RequestMissedError(Exception):
+    """A bound was missed, and --require was given: the command ends with code 3."""
+
+
 _GRACE = 5.0  # seconds to clean up in, which Python's own way out does better
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from fermi.records import ReportRecord
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 File = Annotated[
-    str, typer.Argument(metavar="FILE", help="A table: .csv, .tsv, .parquet, .feather or .jsonl.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="A table: .csv, .tsv, .xlsx, .parquet, .feather or .jsonl; - is standard input.",
+        show_default=False,
+    ),
 ]
 Target = Annotated[str, typer.Option(metavar="COL", help="The column to predict.")]
 Sensitive = Annotated[
@@ -21,18 +30,49 @@ Notion = Annotated[
 ]
 Advantaged = Annotated[
     list[str] | None,
-    typer.Option(metavar="LABEL", help="A label that equal_opportunity is about; the last by default."),
+    typer.Option(
+        "--favourable",
+        "--advantaged",
+        metavar="LABEL",
+        help="The label that people want, which equal_opportunity, ratios and rates are about; known of yes/no, 1/0 "
+        "and the like.",
+    ),
+]
+Require = Annotated[
+    bool, typer.Option("--require", help="Exit with code 3, and write no model, where a bound is missed.")
 ]
 Attributes = Annotated[str, typer.Option(help="Several sensitive columns: their intersection, or each by itself.")]
+Lam = Annotated[
+    float | None,
+    typer.Option(help="The weight of fairness; 1 by default, 0 with --min-ratio, --min-rate, --max-rate, --slack."),
+]
+Decision = Annotated[
+    str,
+    typer.Option(help="How --max-violation is kept: argmax by λ, labels by charging groups, auto by what errs less."),
+]
+Refit = Annotated[
+    bool, typer.Option("--refit/--no-refit", help="Whether the saved model is trained again on all rows.")
+]
+Probabilities = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--probability",
+        metavar="COL",
+        help="The probability of the last of two classes, or one column per class, sorted; by default the columns "
+        "probability=LABEL, as `fermi predict` writes them.",
+    ),
+]
 MaxViolation = Annotated[
     float | None, typer.Option(help="The largest gap between groups that is acceptable, say 0.02.")
 ]
 MinRatio = Annotated[
     float | None,
-    typer.Option(help="The least ratio of two groups' rates of the last class; 0.8 is the four-fifths rule."),
+    typer.Option(help="The least ratio of two groups' rates of the favourable label; 0.8 is the four-fifths rule."),
 ]
-MinRate = Annotated[float | None, typer.Option(help="The least part of every group that must get the last class.")]
-MaxRate = Annotated[float | None, typer.Option(help="The largest part of all rows that may get the last class.")]
+MinRate = Annotated[
+    float | None, typer.Option(help="The least part of every group that must get the favourable label.")
+]
+MaxRate = Annotated[float | None, typer.Option(help="The largest part of all rows that may get the favourable label.")]
 Slack = Annotated[
     float | None, typer.Option(help="By how many standard errors of its rate each group may be farther off, say 1.")
 ]
@@ -54,17 +94,33 @@ Weights = Annotated[
         help="What each true label counts in training under equalized odds; repeatable.",
     ),
 ]
+Bins = Annotated[
+    list[str] | None, typer.Option(metavar="COL=A,B", help="Put the numbers of a column into ranges: age=30,50.")
+]
+Labels = Annotated[
+    list[str] | None, typer.Option(metavar="COL=A:X,B:Y", help="Call the values of a column: sex=0:men,1:women.")
+]
+AsCategory = Annotated[
+    list[str] | None, typer.Option(metavar="COL", help="A column of numbers that are names, such as a zip code.")
+]
+AsNumber = Annotated[
+    list[str] | None, typer.Option(metavar="COL", help="A column of numbers with signs about them: $12,345 or 12.3%.")
+]
+Date = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL[=FORMAT]", help="A column of dates, with their format where it is in doubt: %d.%m.%Y."),
+]
+TestFile = Annotated[
+    str | None, typer.Option("--test", metavar="FILE", help="Test on the rows of this file, and train on all of FILE.")
+]
+SaveSplit = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Write the rows with a column that says which were for training."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace the folder if it was written before.")]
 TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the test.")]
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
-Lam = Annotated[
-    float | None,
-    typer.Option(help="The weight of fairness; 1 by default, 0 with --min-ratio, --min-rate, --max-rate, --slack."),
-]
-Decision = Annotated[
-    str,
-    typer.Option(help="How --max-violation is kept: argmax by λ, labels by charging groups, auto by what errs less."),
-]
 Solver = Annotated[str, typer.Option(help="Of files that are streamed: exact passes (lbfgs), epochs (sgda), or auto.")]
 Passes = Annotated[int | None, typer.Option(help="The most passes over files that are streamed; 1 uses no row twice.")]
 EngineName = Annotated[
@@ -84,12 +140,13 @@ SkipBadFiles = Annotated[
     bool, typer.Option("--skip-bad-files", help="Leave out files that cannot be used, and count them.")
 ]
 
-_TASK = ("target", "sensitive", "notion", "advantaged", "attributes", "ignore", "test_size", "seed", "weights")
+_TASK = ("test", "target", "sensitive", "notion", "attributes", "ignore", "test_size", "seed", "weights")
+_COLUMNS = ("bins", "labels", "as_category", "as_number", "date")
 _AUDIT = ("prediction", "probability", "output")
 _BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
 _STREAM = ("solver", "passes", "engine", "address", "checkpoint", "memory")
-_GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate"} | {
-    name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_AUDIT, *_BOUNDS, *_STREAM)
+_GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate", "advantaged": "--favourable", "refit": "--refit"} | {
+    name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_COLUMNS, *_AUDIT, *_BOUNDS, *_STREAM)
 }
 
 
@@ -102,6 +159,19 @@ def in_options(message: str) -> str:
     --------
     >>> in_options("`test_size` is 0.0; expected a number above 0.")
     '--test-size is 0.0; expected a number above 0.'
+    >>> in_options("merge them, or use attributes='each'; `slack=1` allows more.")
+    'merge them, or use --attributes each; --slack 1 allows more.'
     """
     options = re.sub(r"(?<!['\"])`(--[\w-]+)`(?!['\"])", r"\1", message)
+    options = re.sub(r"(?<!['\"\w])`?\b(\w+)=('?)([\w.]+\b)\2`?", _as_option, options)
     return re.sub(r"(?<!['\"])`(\w+)`(?!['\"])", lambda found: _GIVEN_AS.get(found[1], found[0]), options)
+
+
+def _as_option(found: re.Match[str]) -> str:
+    """An argument with its value, such as ``slack=1``, as an option; what is no argument, as a group is, stays."""
+    return f"{_GIVEN_AS[found[1]]} {found[3]}" if found[1] in (*_BOUNDS, "attributes") else found[0]
+
+
+def in_command_words(record: ReportRecord) -> ReportRecord:
+    """A report whose sentences name the options of the command, and not the arguments of a function."""
+    return replace(record, reason=in_options(record.reason), notes=tuple(map(in_options, record.notes)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import replace
 from typing import Any
@@ -11,16 +12,26 @@ from rich.table import Table
 
 from fermi.cli._console import Console, printable
 from fermi.inputs.table_encoder import TableEncoder
-from fermi.records import AuditRecord, ChargeRecord, Estimate, GroupRecord, PointRecord, ReportRecord
+from fermi.records import (
+    AuditRecord,
+    ChargeRecord,
+    Estimate,
+    GroupRecord,
+    JudgedRecord,
+    PointRecord,
+    ReportRecord,
+    UseRecord,
+)
 from fermi.tables.task import describe
 
 _SHOWN_COLUMNS = 40
 _SHOWN_CLASSES = 3
+_FEW = 30  # rows, below which a group's rates say little
 
 
 def simple_table(*columns: str) -> Table:
     """A table for the terminal without rules, its numbers to the right."""
-    table = Table(box=box.SIMPLE)
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))  # narrow, for a terminal of 80 columns
     for j, column in enumerate(columns):
         table.add_column(plain(column), justify="right" if j else "left", overflow="fold")
     return table
@@ -54,14 +65,42 @@ def written(estimate: Estimate | None) -> str:
 
 
 def show_points(record: ReportRecord, console: Console) -> None:
-    """Print error and violation of every model on every split."""
-    table = simple_table(record.strength, "rows", "error", "parity difference", "(soft)")
+    """Print error, gap and worth of every model on every split, and of one label for everybody."""
+    table = simple_table(record.strength, "rows", "error", "gap", "bal.", "AUC")
     for point in record.points:
         for split, audit in point.splits.items():
-            gap, soft = (audit.measure("parity_difference", soft=soft) for soft in (False, True))
             strength = f"{point.lam:.4g}" + (", labels" if point.adjusted else "")
-            table.add_row(strength, plain(split), written(audit.error), written(gap), f"{soft.value:.3f}")
+            gap = audit.measure("parity_difference")
+            table.add_row(strength, plain(split), _share(audit.error), _short(gap), *_worth(audit.use))
+    chosen = record.points[min(record.chosen, len(record.points) - 1)].splits  # some models may be left out here
+    last = next((name for name in reversed(chosen) if chosen[name].use is not None), None)
+    if last is not None and (use := chosen[last].use) is not None:
+        error, half = f"{100 * use.constant_error:.1f}%", f"{1 / len(chosen[last].classes):.3f}"
+        table.add_row(plain(f"always {use.constant}"), plain(last), error, "0.000", half, "0.500")
     console.print(table)
+    console.print("gap: of labels, between groups; bal.: balanced accuracy; brackets: 95% intervals.", highlight=False)
+
+
+def _worth(use: UseRecord | None) -> tuple[str, str]:
+    if use is None:
+        return "–", "–"
+    return f"{use.balanced_accuracy:.3f}", "–" if use.auc is None else f"{use.auc:.3f}"
+
+
+def _share(estimate: Estimate | None) -> str:
+    """A share with its interval, in percent."""
+    if estimate is None or math.isnan(estimate.value):
+        return "–"
+    ends = "" if math.isnan(estimate.low) else f" [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+    return f"{100 * estimate.value:.1f}%{ends}"
+
+
+def _short(estimate: Estimate) -> str:
+    """A number with its interval in two digits, for a narrow column."""
+    if math.isnan(estimate.value):
+        return "–"
+    ends = "" if math.isnan(estimate.low) else f" [{estimate.low:.2f}, {estimate.high:.2f}]"
+    return f"{estimate.value:.3f}{ends}"
 
 
 def without_splits(record: ReportRecord, splits: set[str], labels: set[str] | None = None) -> ReportRecord:
@@ -76,13 +115,30 @@ def without_splits(record: ReportRecord, splits: set[str], labels: set[str] | No
 
 
 def show_groups(audit: AuditRecord, console: Console) -> None:
-    """Print each group's size, how often each class is predicted, and how often wrongly."""
-    labels = audit.classes[1:] if len(audit.classes) == 2 else audit.classes[:_SHOWN_CLASSES]
-    table = simple_table("group (test rows)", "rows", *(f"predicted {label}" for label in labels), "error")
-    for group in audit.groups[:_SHOWN_COLUMNS]:
-        rates = [written(group.rates[label]) for label in labels]
-        table.add_row(plain(group.group), f"{group.rows:,.0f}", *rates, written(group.error))
+    """Print each group's size, the rates that decide, and how often its labels are wrong; small groups last."""
+    by_truth = audit.rate == "true_positive"
+    labels = _told(audit, most=1 if by_truth else _SHOWN_CLASSES)
+    kinds = ("TPR of", "FPR of") if by_truth else ("given",)
+    heads = [f"{kind} {label}" for label in labels for kind in kinds]
+    table = simple_table("group", "rows", *heads, "error")
+    few = [group for group in audit.groups if group.rows < _FEW]
+    ranked = [*(group for group in audit.groups if group not in few), *few]
+    for group in ranked[:_SHOWN_COLUMNS]:
+        rates = [group.tpr.get(c) if "TPR" in kind else group.fpr.get(c) for c in labels for kind in kinds]
+        shown = [_share(rate) for rate in (rates if by_truth else [group.rates[c] for c in labels])]
+        error = group.error.value if by_truth and group.error is not None else math.nan
+        wrong = _share(group.error) if math.isnan(error) else f"{100 * error:.1f}%"  # two rates leave little room
+        table.add_row(plain(group.group), f"{group.rows:,.0f}", *shown, wrong)
     console.print(table)
+    if len(ranked) > _SHOWN_COLUMNS:
+        console.print(f"... and {len(ranked) - _SHOWN_COLUMNS:,} more groups on the page.")
+
+
+def _told(audit: AuditRecord, most: int) -> tuple[str, ...]:
+    """The classes whose rates are shown: of two the last, from which the other follows, or the first few of many."""
+    if len(audit.classes) == 2:
+        return audit.classes[1:]
+    return (audit.label,) if audit.label is not None and most == 1 else audit.classes[:most]
 
 
 def point_summary(point: PointRecord) -> dict[str, Any]:
@@ -93,11 +149,39 @@ def point_summary(point: PointRecord) -> dict[str, Any]:
 
 def audit_summary(audit: AuditRecord) -> dict[str, Any]:
     """An audit as JSON: sizes, error and every measure with its interval, hard and soft apart."""
+    told, use = audit.judged, audit.use
+    more: dict[str, Any] = {}
+    if use is not None:
+        more["use"] = dataclasses.asdict(use)
+    if told is not None:
+        more["judged"] = _judged(told)
     return {
         "rows": audit.rows,
-        "error": _numbers(audit.error),
-        "hard": {m.name: _numbers(m.estimate) for m in audit.measures if not m.soft},
-        "soft": {m.name: _numbers(m.estimate) for m in audit.measures if m.soft},
+        "error": numbers(audit.error),
+        **more,
+        "hard": {m.name: numbers(m.estimate) for m in audit.measures if not m.soft},
+        "soft": {m.name: numbers(m.estimate) for m in audit.measures if m.soft},
+    }
+
+
+def _judged(told: JudgedRecord) -> dict[str, Any]:
+    """What can be told of groups with enough rows, as JSON."""
+    behind = told.behind
+    rates = None
+    if behind is not None:
+        rates = {
+            "rate": behind.called,
+            "label": behind.label,
+            "condition": behind.condition,
+            "highest": {"group": behind.highest, "rows": behind.high_rows, **(numbers(behind.high) or {})},
+            "lowest": {"group": behind.lowest, "rows": behind.low_rows, **(numbers(behind.low) or {})},
+        }
+    return {
+        "least_rows": told.least,
+        "parity_difference": numbers(told.gap),
+        "behind": rates,
+        "four_fifths": None if told.ratio is None else {"label": told.favourable, **(numbers(told.ratio) or {})},
+        "not_judged": list(told.few),
     }
 
 
@@ -106,10 +190,10 @@ def group_summary(group: GroupRecord) -> dict[str, Any]:
     return {
         "group": group.group,
         "rows": _number(group.rows),
-        "rates": {label: _numbers(rate) for label, rate in group.rates.items()},
-        "error": _numbers(group.error),
-        "tpr": {label: _numbers(rate) for label, rate in group.tpr.items()},
-        "fpr": {label: _numbers(rate) for label, rate in group.fpr.items()},
+        "rates": {label: numbers(rate) for label, rate in group.rates.items()},
+        "error": numbers(group.error),
+        "tpr": {label: numbers(rate) for label, rate in group.tpr.items()},
+        "fpr": {label: numbers(rate) for label, rate in group.fpr.items()},
         "note": group.note,
     }
 
@@ -121,7 +205,7 @@ def charge_summary(charge: ChargeRecord) -> dict[str, Any]:
     return {**about, **known, "features": dict(charge.features)}
 
 
-def _numbers(estimate: Estimate | None) -> dict[str, Any] | None:
+def numbers(estimate: Estimate | None) -> dict[str, Any] | None:
     """An estimate in JSON's types, which have no NaN."""
     if estimate is None:
         return None

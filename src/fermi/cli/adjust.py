@@ -6,17 +6,20 @@ import dataclasses
 import json
 import math
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from fermi.cli._console import Console
+from fermi.cli._flags import in_options
+from fermi.cli._same import refuse_same_file
 from fermi.cli._summaries import audit_summary, group_summary, plain, simple_table
+from fermi.cli._verdicts import require, show_verdict, verdict_summary
 from fermi.cli.train import check_options, stem
 from fermi.decisions.figures import Figures
 from fermi.errors import FermiError
+from fermi.fitting.progress import Progress
 from fermi.records import AuditRecord, Estimate, GroupRecord
 from fermi.tables.adjusting import Adjusted, adjust
 from fermi.tables.asked import Asked
@@ -30,19 +33,32 @@ _SHOWN_GROUPS = 40
 _SHOWN_CLASSES = 3
 
 
-def run(file: str, task: Task, probability: Sequence[str], asked: Asked, *, output: str | None, as_json: bool) -> None:
+def run(
+    file: str,
+    task: Task,
+    probability: Sequence[str],
+    asked: Asked,
+    *,
+    output: str | None,
+    as_json: bool,
+    required: bool = False,
+) -> None:
     """Add a column of labels to the rows of the file, and print what they cost and how far groups differ."""
     check_options(task, KINDS[0], asked.max_violation)
-    target = Path(output) if output else Path(f"{stem(file)}-labels.{Path(file).name.partition('.')[2]}")
+    target = Path(output) if output else Path(f"{stem(file)}-labels.{Path(file).name.partition('.')[2] or 'csv'}")
     if output:
         check_writable_format(target)
+        refuse_same_file(target, file)
     console = Console(quiet=as_json)
     frame = read_raw(file)  # rows are written again as they were
     if LABEL in frame.columns:
         raise FermiError(f"The file has a column {LABEL!r} already: rename it, so that nothing is lost.")
     rows = given_rows(understood(frame), task, tuple(probability))
-    with console.status("choosing labels") if console.is_terminal else nullcontext():
+    with Progress(not as_json) as progress:
+        progress.say("choosing labels")
         found = adjust(rows, task, asked)
+    found = found._replace(notes=[in_options(note) for note in found.notes])
+    require(found.said.verdict, required=required)
     write_table(_labelled(frame, found), target)
     if as_json:
         print(json.dumps(_summary(found, rows.features, len(frame), target), ensure_ascii=False, indent=2))
@@ -51,6 +67,7 @@ def run(file: str, task: Task, probability: Sequence[str], asked: Asked, *, outp
         f"{file}: {len(frame):,} rows, {len(rows.y):,} with a target; groups are told by {len(rows.features)} columns"
     )
     console.print(about, markup=False, highlight=False)
+    show_verdict(found.said, console)
     _show(found, rows.classes, console, by_truth=rows.fairness.needs_target)
     console.print(found.reason, markup=False, highlight=False)
     for note in found.notes:
@@ -71,6 +88,7 @@ def _summary(found: Adjusted, features: list[str], n_rows: int, target: Path) ->
         "output": str(target),
         "rows": n_rows,
         "labels": found.labels.astype(str).value_counts().to_dict(),
+        **verdict_summary(found.said, found.price),
         "kept": found.kept,
         "reason": found.reason,
         "chosen_on": dataclasses.asdict(found.chosen_on),

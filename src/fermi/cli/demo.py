@@ -11,11 +11,12 @@ from fermi import report
 from fermi._files import whole_folder
 from fermi.cli._console import Console
 from fermi.cli._summaries import point_summary, show_points, without_splits
+from fermi.cli._verdicts import said_of, show_verdict
 from fermi.cli.train import REPORT
 from fermi.datasets import synthetic
+from fermi.tables.curves import curve
 from fermi.tables.formats import write_table
 from fermi.tables.task import Task, prepare
-from fermi.tables.training import curve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +52,7 @@ def run(seed: int, *, output: str, as_json: bool) -> None:
         f"{len(record.points)} logistic regressions along λ, from no fairness at all, on made-up credit applicants: "
         f"{sizes['train']} to train, {sizes['validation']} to choose, {sizes['test']} to test. None sees the group."
     )
+    show_verdict(said_of(record), console)
     show_points(without_splits(record, {"train", "validation"}, {plain.label, fair.label}), console)
     console.print(record.reason)
     asked = f"{folder / FILE} --target outcome --sensitive group --max-violation {_BOUND:g}"

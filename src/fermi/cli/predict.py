@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+from fermi.cli._same import refuse_same_file
 from fermi.errors import FermiError
 from fermi.tables.formats import check_writable_format, read_raw, understood, write_table
 from fermi.tables.model_folder import SavedModel
@@ -15,6 +16,7 @@ def run(folder: str, file: str, *, output: str | None, as_json: bool) -> None:
     """Add the columns `prediction` and `probability=...` to the rows of the file."""
     if output is not None:
         check_writable_format(output)
+        refuse_same_file(output, file)
     model = SavedModel.load(folder)
     frame = read_raw(file)  # what is not predicted is written again as it was
     predicted, unseen = model.predict(understood(frame))

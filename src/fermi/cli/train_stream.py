@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,9 +12,10 @@ from fermi import report
 from fermi._files import whole_folder
 from fermi.cli._console import Console
 from fermi.cli._summaries import point_summary, show_columns, show_groups, show_points
-from fermi.cli.train import FILES, REPORT, Wanted, ask_to_keep, check_options, stem
+from fermi.cli.train import FILES, REPORT, Rows, Wanted, ask_to_keep, check_options, fresh, stem
 from fermi.errors import FermiError
 from fermi.inputs.arguments import chosen
+from fermi.notions import OF_LABELS
 from fermi.tables.streaming import Streaming, StreamTrained, train_stream, with_kept
 from fermi.tables.task import Task, describe
 
@@ -25,8 +27,28 @@ def is_stream(file: str, how: Streaming) -> bool:
     return Path(file).is_dir() or any(mark in file for mark in "*?[") or how != Streaming()
 
 
+def refuse_in_memory_options(given: Rows, task: Task, *, refit: bool, required: bool) -> None:
+    """Refuse options that are about rows in memory, which a stream would pass over in silence."""
+    columns = {name: bool(texts) for name, texts in dataclasses.asdict(task.mending).items()}
+    asked = {"test": given.test, "save_split": given.save_split, "no_refit": not refit, "require": required} | columns
+    if named := [f"--{name.replace('_', '-')}" for name, value in asked.items() if value]:
+        raise FermiError(
+            f"{named[0]} is for a file that is read into memory: expected none for files that are streamed."
+        )
+    if task.notion in OF_LABELS and not task.advantaged:
+        raise FermiError(f"--notion {task.notion} needs to know which label people want: name it with --favourable.")
+
+
 def run(
-    source: str, task: Task, wanted: Wanted, how: Streaming, *, keep: bool | None, output: str | None, as_json: bool
+    source: str,
+    task: Task,
+    wanted: Wanted,
+    how: Streaming,
+    *,
+    keep: bool | None,
+    output: str | None,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Train a model on a stream, write its folder, print what was found."""
     check_options(task, wanted.kind, None)
@@ -37,7 +59,8 @@ def run(
     if wanted.asked.anything or wanted.decision == "labels":
         raise FermiError("Bounds are kept on rows in memory: expected --lam for files that are streamed.")
     console = Console(quiet=as_json)
-    folder = Path(output) if output else Path(f"{stem(source) if '*' not in source else 'fermi'}-model")
+    named = Path(output) if output else Path(f"{stem(source) if '*' not in source else 'fermi'}-model")
+    folder = fresh(named, FILES, force=force)
     task = with_kept(task, ask_to_keep(console, as_json=as_json) if keep is None else keep)
     with whole_folder(folder, FILES) as partial:
         with console.status("training") if console.is_terminal else nullcontext():

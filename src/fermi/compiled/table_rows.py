@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fermi._typing import Floats, Ints
 from fermi.compiled.addresses import pointer
-from fermi.compiled.jit import compiled, compiled_reordered
+from fermi.compiled.jit import compiled, compiled_reordered, inlined
 
 Codes = NDArray[np.int32]
 _carray: Any = numba.carray  # type: ignore[attr-defined]
@@ -93,6 +93,62 @@ def uniforms(seed: int, file: int, first: int, out: Floats) -> None:
         out[i] = np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
+@inlined
+def predict(numbers: Floats, codes: Codes, i: int, weights: Floats, shift: Floats, y: int, F: Floats) -> float:
+    """Predict row i: F = softmax of its logits, the first of two being 0; return its cross-entropy."""
+    m, L = F.shape[0], weights.shape[0]
+    top = -np.inf if m == L else 0.0
+    F[0] = 0.0
+    for r in range(L):
+        logit = shift[r]
+        for j in range(numbers.shape[1]):
+            logit += weights[r, j] * numbers[i, j]
+        for j in range(codes.shape[1]):
+            logit += weights[r, codes[i, j]]
+        F[r + m - L] = logit
+        top = max(top, logit)
+    own, total = F[y] - top, 0.0
+    for j in range(m):
+        F[j] = np.exp(F[j] - top)
+        total += F[j]
+    for j in range(m):
+        F[j] /= total
+    loss: float = np.log(total) - own
+    return loss
+
+
+@inlined
+def add_row(numbers: Floats, codes: Codes, i: int, factor: float, out: Floats, r: int) -> None:
+    """Add a row times a factor: out_r ← out_r + factor · (row i, and 1 for the intercept, which is last)."""
+    for j in range(numbers.shape[1]):
+        out[r, j] += factor * numbers[i, j]
+    for j in range(codes.shape[1]):
+        out[r, codes[i, j]] += factor
+    out[r, out.shape[1] - 1] += factor
+
+
+@inlined
+def add_to_cell(
+    numbers: Floats, codes: Codes, i: int, c: int, F: Floats, costs: Floats, table: Floats, pairs: Floats, G: Floats
+) -> None:
+    """Add a row to the sums of its cell, and what costs make of its gradient in the logits."""
+    m = F.shape[0]
+    for j in range(m):
+        table[c, j] += F[j]
+    if costs.shape[0] > 0:
+        charge = 0.0
+        for j in range(m):
+            charge += F[j] * costs[c, j]
+        for j in range(m):
+            G[j] += F[j] * (costs[c, j] - charge)
+    if pairs.shape[0] > 0:
+        h = c * (m * (m - 1) // 2)
+        for j in range(m):
+            for k in range(j + 1, m):
+                add_row(numbers, codes, i, F[j] * F[k], pairs, h)
+                h += 1
+
+
 @compiled_reordered
 def add_pass(
     numbers: Floats,
@@ -109,66 +165,23 @@ def add_pass(
 ) -> float:
     """Add some rows to the sums that an evaluation is made of, and return their weighted cross-entropy.
 
-    Of the rows of a cell, `table[cell]` is the sum of F; `pairs[cell, h]` the sum of F_j F_l x for the h-th pair of
-    classes j < l, from which the gradient of ERMI follows when all rows are known. `slopes` is the gradient of the loss
-    in the weights, and of Σ F · costs[cell] where costs are given. Two classes have the logit of the second alone. The
-    last column of `pairs` and `slopes` is the intercept's. Without `pairs` or `costs` those have no rows.
+    Of the rows of a cell, `table[cell]` is the sum of F; `pairs`, whose rows are the cells' pairs of classes j < l, the
+    sums of F_j F_l x, from which the gradient of ERMI follows when all rows are known. `slopes` is the gradient of the
+    loss in the weights, and of Σ F · costs[cell] where costs are given. Two classes have the logit of the second alone.
+    The last column of `pairs` and `slopes` is the intercept's. Without `pairs` or `costs` those have no rows.
     """
-    n, p, q, m = numbers.shape[0], numbers.shape[1], codes.shape[1], class_weight.shape[0]
-    one = slopes.shape[1] - 1
-    skipped = m - weights.shape[0]
-    F, G = np.empty(m), np.empty(m)
-    total_loss = 0.0
-    for i in range(n):
-        top = 0.0 if skipped else -np.inf
-        F[0] = 0.0
-        for r in range(weights.shape[0]):
-            logit = shift[r]
-            for j in range(p):
-                logit += weights[r, j] * numbers[i, j]
-            for j in range(q):
-                logit += weights[r, codes[i, j]]
-            F[r + skipped] = logit
-            top = max(top, logit)
+    m, L = class_weight.shape[0], weights.shape[0]
+    F, G, total = np.empty(m), np.empty(m), 0.0
+    for i in range(numbers.shape[0]):
         y = target[i]
-        own, total = F[y] - top, 0.0
-        for j in range(m):
-            F[j] = np.exp(F[j] - top)
-            total += F[j]
-        for j in range(m):
-            F[j] /= total
         w = class_weight[y]
-        total_loss += w * (np.log(total) - own)
+        total += w * predict(numbers, codes, i, weights, shift, y, F)
         for j in range(m):
             G[j] = w * F[j]
         G[y] -= w
         for t in range(cells.shape[0]):
-            c = cells[t, i]
-            if c >= 0:
-                for j in range(m):
-                    table[c, j] += F[j]
-                if costs.shape[0] > 0:
-                    charge = 0.0
-                    for j in range(m):
-                        charge += F[j] * costs[c, j]
-                    for j in range(m):
-                        G[j] += F[j] * (costs[c, j] - charge)
-                if pairs.shape[0] > 0:
-                    h = 0
-                    for j in range(m):
-                        for k in range(j + 1, m):
-                            both = F[j] * F[k]
-                            for a in range(p):
-                                pairs[c, h, a] += both * numbers[i, a]
-                            for a in range(q):
-                                pairs[c, h, codes[i, a]] += both
-                            pairs[c, h, one] += both
-                            h += 1
-        for r in range(weights.shape[0]):
-            g = G[r + skipped]
-            for a in range(p):
-                slopes[r, a] += g * numbers[i, a]
-            for a in range(q):
-                slopes[r, codes[i, a]] += g
-            slopes[r, one] += g
-    return total_loss
+            if cells[t, i] >= 0:
+                add_to_cell(numbers, codes, i, cells[t, i], F, costs, table, pairs, G)
+        for r in range(L):
+            add_row(numbers, codes, i, G[r + m - L], slopes, r)
+    return total

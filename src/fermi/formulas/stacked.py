@@ -25,8 +25,11 @@ NAMES = (
 )
 
 
-def measures(tables: Floats) -> Floats:
-    """Every measure, in the order of `NAMES`, of tables (…, conditions × groups × classes): one row per measure."""
+def measures(tables: Floats, outcome: int | None = None) -> Floats:
+    """Every measure, in the order of `NAMES`, of tables (…, conditions × groups × classes): one row per measure.
+
+    With an `outcome`, the number of a class, parity difference and ratio are about that class alone.
+    """
     outer, shape = tables.shape[:-3], tables.shape[-3:]
     # Conditions × groups × classes × tables: sums over short axes are fast where the last one is long.
     T = np.ascontiguousarray(tables.reshape(-1, *shape).transpose(1, 2, 3, 0))
@@ -41,7 +44,8 @@ def measures(tables: Floats) -> Floats:
     here, counted = p_s > 0, by_condition > 0
     low = np.minimum(np.where(here, rates, 1.0).min(axis=1), 1.0)
     high = np.where(here, rates, 0.0).max(axis=1)
-    ratios = np.divide(low, high, out=np.ones_like(high), where=high > 0).min(axis=1)
+    of = slice(None) if outcome is None else slice(outcome, outcome + 1)
+    ratios = np.divide(low, high, out=np.ones_like(high), where=high > 0)[:, of].min(axis=1)
     away = np.where(here, np.abs(rates - p_y), 0.0).max(axis=(1, 2))
     found = [
         ermi,
@@ -52,7 +56,7 @@ def measures(tables: Floats) -> Floats:
         (p_z * np.abs(E).sum(axis=(1, 2))).sum(axis=0),
         (p_z * np.sqrt((E * E).sum(axis=(1, 2)))).sum(axis=0),
         (p_z * away).sum(axis=0),
-        np.where(counted, (high - low).max(axis=1), 0.0).max(axis=0),
+        np.where(counted, (high - low)[:, of].max(axis=1), 0.0).max(axis=0),
         np.where(counted, ratios, 1.0).min(axis=0),
     ]
     return np.stack(found).reshape(len(NAMES), *outer)

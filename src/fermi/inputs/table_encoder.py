@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -212,10 +213,9 @@ def numbers_of(kind: str, values: pd.Series[Any]) -> Floats:
     import pandas as pd
 
     if values.dtype == object or isinstance(values.dtype, pd.StringDtype):
-        try:
+        distinct: Any = values
+        with suppress(TypeError):  # lists and such
             codes, distinct = pd.factorize(values)
-        except TypeError:  # lists and such
-            codes, distinct = np.arange(len(values)), values
         if 2 * len(distinct) < len(values):  # words are read once each
             return np.append(numbers_of(kind, pd.Series(distinct)), np.nan)[codes]
     if kind == "date":

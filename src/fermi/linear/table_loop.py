@@ -110,6 +110,6 @@ class TableLoop:
         run_table_steps(
             *X, order[: count * pace.batch], self._inverse_square, self._l2, pace.design.intercept, labels, pace.batch,
             self._steps.eta(number), rate, pace.lam, pace.radius, moving,
-            Scratch.of(pace.batch, moving, sparse=True), np.zeros(len(at.b)), pace.averaged, *sums,
+            Scratch.of(pace.batch, moving, sparse=True), np.zeros(len(at.b)), pace.averaged, sums,
         )  # fmt: skip
         return Progress(moving.theta, moving.b, V * scale[tables.zone], *sums), count

@@ -20,6 +20,19 @@ function figure(name, estimate, format, before) {
   );
 }
 
+// What labels are worth beside one label for everybody.
+function worth(audit, before) {
+  const { use } = audit;
+  if (!use) return [];
+  const of = (name) => [[use[name]], before?.use && [before.use[name]]];
+  const auc = isNumber(use.auc) ? [figure("AUC", of("auc")[0], number, of("auc")[1])] : [];
+  return [
+    figure(`Error of always “${use.constant}”`, [use.constant_error], percent),
+    figure("Balanced accuracy", of("balanced_accuracy")[0], number, of("balanced_accuracy")[1]),
+    ...auc,
+  ];
+}
+
 function showSummary() {
   const model = models[state.model];
   const reference = referenceOf(model);
@@ -28,6 +41,7 @@ function showSummary() {
   const keys = [PARITY, "parity_difference soft", ermi].filter((key) => of(model, key));
   const figures = keys.map((key) => figure(measureTitle(key), of(model, key), number, of(reference, key)));
   if (errorOf(model)) figures.unshift(figure("Error", errorOf(model), percent, reference && errorOf(reference)));
+  figures.push(...worth(auditOf(model), reference && auditOf(reference)));
   fill("figures", ...figures);
   const words = summaryWords(model, reference).filter(Boolean);
   fill("words", ...words.map((text) => make("p", {}, text)));
@@ -68,6 +82,17 @@ function opening(model, audit) {
 function choice() {
   if (state.model === record.chosen) return record.reason;
   return `When this page was made, ${strengthOf(models[record.chosen])} was chosen. ${record.reason}`;
+}
+
+// The verdict is on the model chosen when the page was made, and does not follow what is shown.
+function showVerdict() {
+  const { verdict, warnings, summary } = record;
+  if (hideSection("verdict-section", !verdict && !warnings.length && !summary.length)) return;
+  fill("warnings", ...warnings.map((text) => make("p", { class: "warning" }, text)));
+  byId("verdict").hidden = !verdict;
+  byId("verdict").className = verdict ? verdict.outcome : "";
+  fill("verdict", verdict ? verdict.sentence : "");
+  fill("told", ...summary.map((text) => make("li", {}, text)));
 }
 
 function showMeasures() {
@@ -181,7 +206,10 @@ function violations() {
 function prepare() {
   document.title = record.title;
   fill("title", record.title);
-  fill("kind", isSingle ? (isTrained ? "A trained model" : "Audit of predictions") : "Fairness and error: a trade-off");
+  const trained = isSingle ? "A trained model" : "A trained model, beside the plain one";
+  const several = models.length > 2 ? "Fairness and error: a trade-off" : trained;
+  fill("kind", isTrained ? several : "Audit of predictions");
+  showVerdict();
   fill("facts-title", isTrained ? "What was trained on what" : "What was audited");
   fill("facts", ...record.facts.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
   hideSection("facts-section", !record.facts.length);

@@ -166,7 +166,16 @@ function measuresTable(audits, shown) {
       make("tr", {}, make("th", { scope: "rowgroup", class: "part", colspan: splits.length + 2 }, title)),
       ...rows,
     );
+  const judged = all.map((a) => a.judged).find(Boolean);
+  const least = `groups of at least ${judged?.least} rows`;
   const overall = [
+    line("Gap of what can be told", `parity difference of labels, ${least}`, (a) => a.judged?.gap, number),
+    line(
+      `Four-fifths ratio of “${judged?.favourable}”`,
+      `lowest over highest rate of that label, ${least}`,
+      (a) => a.judged?.ratio,
+      number,
+    ),
     line("Rows", "", (a) => single(a.rows), count),
     line("Rows of unknown group", "in no group’s figures", (a) => single(a.unknown), count),
     line("Error", "of labels (hard)", (a) => a.error, percent),

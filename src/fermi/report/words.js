@@ -62,13 +62,25 @@ function notionRates(audit) {
   return { of: (group) => new Map(group[field]).get(audit.label), words: begin(audit.label) };
 }
 
-// The groups with the highest and the lowest of these rates.
+const FEW = 30; // rows, below which a rate says little: such groups are listed, and make no headline
+
+// The groups with the highest and the lowest of these rates, and those with too few rows to be among them.
 function extremes(audit) {
   const { of, words } = notionRates(audit);
-  const rated = audit.groups.filter((group) => isNumber(value(of(group))));
+  const known = audit.groups.filter((group) => isNumber(value(of(group))));
+  const enough = known.filter((group) => group.rows >= FEW);
+  const rated = enough.length < 2 ? known : enough;
   if (rated.length < 2) return null;
   const ranked = rated.toSorted((a, b) => value(of(b)) - value(of(a)));
-  return { high: ranked[0], low: ranked.at(-1), of, words };
+  return { high: ranked[0], low: ranked.at(-1), of, words, few: known.filter((group) => !rated.includes(group)) };
+}
+
+function fewSentence(audit) {
+  const few = extremes(audit)?.few ?? [];
+  if (!few.length) return "";
+  const named = few.slice(0, 5).map((group) => `${group.group} (${count(group.rows)})`);
+  const more = few.length > 5 ? ` and ${few.length - 5} more` : "";
+  return ` Left out here, with fewer than ${FEW} rows: ${named.join(", ")}${more}.`;
 }
 
 const points = (difference) => `${Math.abs(100 * difference).toFixed(1)} percentage points`;
@@ -101,6 +113,7 @@ function ratesSentence(audit, reference, beforeName) {
   const which = audit.groups.length > 2 ? ", the groups with the highest and the lowest rate" : "";
   const now = `${words} ${rates.join(" and ")}${which}`;
   const then = [high, low].map(({ group }) => reference?.groups.find((other) => other.group === group));
-  if (!then.every(Boolean)) return `${now}.`;
-  return `${now}; with ${beforeName}, for ${then.map((group) => percent(value(of(group)))).join(" and ")}.`;
+  const rest = fewSentence(audit);
+  if (!then.every(Boolean)) return `${now}.${rest}`;
+  return `${now}; with ${beforeName}, for ${then.map((group) => percent(value(of(group)))).join(" and ")}.${rest}`;
 }

@@ -91,7 +91,7 @@ class Evaluation:
         ) -> tuple[Floats, ...]:
             m, width = len(class_weight), weights.shape[1] + 1
             table = np.zeros((n_cells, m))
-            pairs = np.zeros((n_cells if with_pairs else 0, m * (m - 1) // 2, width))
+            pairs = np.zeros((n_cells * (m * (m - 1) // 2) if with_pairs else 0, width))
             slopes = np.zeros((len(weights), width))
             loss = add_pass(*rows, weights, shift, class_weight, costs, table, pairs, slopes)
             return factor * np.array(loss), factor * table, factor * pairs, factor * slopes
@@ -153,7 +153,7 @@ class Evaluation:
 def _tilted(costs: Floats, pairs: Floats, n_logits: int) -> Floats:
     """The slopes of Σ F · costs[cell] from the sums of F_j F_l x: F_l (C_l − F·C) = Σ_j F_j F_l (C_l − C_j)."""
     m = costs.shape[1]
-    slopes = np.zeros((m, pairs.shape[2]))
+    slopes, pairs = np.zeros((m, pairs.shape[1])), pairs.reshape(len(costs), -1, pairs.shape[1])
     h = 0
     for j in range(m):
         for k in range(j + 1, m):

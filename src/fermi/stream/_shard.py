@@ -114,7 +114,7 @@ class Shard:
         assert coder is not None, "rules come first"
         m, width = len(class_weight), weights.shape[1] + 1
         table = np.zeros((n_cells, m))
-        pairs = np.zeros((n_cells if with_pairs else 0, m * (m - 1) // 2, width))
+        pairs = np.zeros((n_cells * (m * (m - 1) // 2) if with_pairs else 0, width))
         slopes = np.zeros((len(weights), width))
         loss = 0.0
         for rows in _ahead(self._rows(coder)):

@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from fermi._typing import Floats
 from fermi.engines import Engine, Shards, engine_of
 from fermi.errors import DataError, FermiError
 from fermi.fitting import advice
-from fermi.fitting.checkpoint import Checkpoint, DamagedError, LastTwo, Saved, fingerprint
-from fermi.fitting.contract import Record
+from fermi.fitting.checkpoint import fingerprint
 from fermi.fitting.problem import Attribute
-from fermi.fitting.progress import Progress as Bar
 from fermi.inputs.arguments import existing_folder, generator, seed_of
 from fermi.inputs.features import unchanged_on_error
 from fermi.inputs.table_encoder import TableEncoder
-from fermi.linear.by_passes import Descent, descend, sample_start
 from fermi.linear.classifier import FermiClassifier
-from fermi.linear.options import Settings
 from fermi.linear.trainer import Fit
-from fermi.stream import _epochs as epochs
 from fermi.stream import _options as options
-from fermi.stream._coding import Coder, Rows, listed_json
+from fermi.stream._coding import listed_json
 from fermi.stream._columns import family_of
-from fermi.stream._evaluation import Evaluation, sparse_rows
+from fermi.stream._evaluation import sparse_rows
 from fermi.stream._files import BadFileError, SourceFile, source_files
-from fermi.stream._learned import Learned, Model, in_order, model_of
+from fermi.stream._learned import Learned, Model
 from fermi.stream._profile import Profile, Reading
+from fermi.stream._run import Run
+from fermi.stream._saving import Saving, learned_in
 from fermi.stream._shard import Shard, Sizes
 
-_NAMES = ("loss", "ermi", "objective", "dual_gap", "grad_norm")
-_SAMPLE_ENTRIES = 8_000_000  # of the rows on which a fit begins
 _MOST_TESTED = 1 << 17  # rows
-_RARELY = 20.0  # times what a checkpoint takes lies at least between two
-_LARGEST_BATCH, _LARGEST_BLOCK, _LEAST_ROWS = 1 << 15, 1 << 18, 1 << 10
 
 
 def fit_stream(
@@ -127,7 +118,7 @@ class Stream:
     def __init__(self, estimator: FermiClassifier, source: Any, asked: Asked, engine: Engine) -> None:
         options.check_estimator(estimator, asked.passes)
         self.estimator, self.asked, self.engine = estimator, asked, engine
-        self.memory = options.bytes_of(asked.memory)
+        self.limits = options.Limits(asked.passes, options.bytes_of(asked.memory))
         self.target, self.sensitive = options.columns_of(asked.target, asked.sensitive)
         given = asked.checkpoint if asked.checkpoint is not None else estimator.checkpoint
         self.checkpoint = existing_folder("checkpoint", given)
@@ -153,7 +144,7 @@ class Stream:
         saved = None if saving is None else saving.load()
         seed = int(generator(self.estimator.random_state).integers(2**31))
         if saved is not None:
-            learned = _learned(saved)
+            learned = learned_in(saved)
             seed = learned.seed
         reading = reading._replace(seed=seed)
         left = {path for path, _ in skipped}
@@ -170,7 +161,7 @@ class Stream:
                 learned = Learned.of(profile, seed, [*skipped, *([e.path, e.reason] for e in bad)])
             else:
                 shards.each("leave_out", [path for path, _ in learned.skipped])
-            run = Run(self, learned, reading, shards, saving)
+            run = Run(self.estimator, self.limits, learned, reading, shards, saving)
             fit = run.train(saved, profile)
             if self.asked.test_size:
                 self.test = _test_rows(shards, run.model.tables.rows, self.asked.test_size)
@@ -248,162 +239,6 @@ def _warn_of_small_groups(model: Model) -> None:
     advice.small_groups(replace(model.problem, attributes=tuple(attributes)))
 
 
-class Saving:
-    """Writes checkpoints, each with what the first pass has learned; not so often that it would be felt."""
-
-    def __init__(self, path: Path, mark: str) -> None:
-        self.file, self.sample = LastTwo(path, mark), Checkpoint(path.with_name(f"{path.name}.sample"), mark)
-        self._due = 0.0
-
-    def has_sample(self) -> bool:
-        """Whether the sample of the first pass is there, as it was written."""
-        try:
-            return self.sample.load() is not None
-        except DamagedError:
-            return False
-
-    def save_sample(self, rows: Rows) -> None:
-        """Keep the sample of the first pass, which records of sgda are measured on."""
-        parts = {name: np.asarray(part, dtype=np.float64) for name, part in rows._asdict().items()}
-        self.sample.save({**parts, "rows": len(rows.target)})
-
-    def load_sample(self, model: Model) -> Rows:
-        """The sample of the first pass."""
-        saved = self.sample.load()
-        assert saved is not None, "asked before"
-        empty = Rows.empty(saved.whole("rows", 1, 2**31), model.coding)
-        shapes: dict[str, Any] = empty._asdict()
-        return Rows(**{name: saved.array(name, part.shape).astype(part.dtype) for name, part in shapes.items()})
-
-    def remove(self) -> None:
-        """Remove all files when the fit is done."""
-        self.file.remove()
-        self.sample.remove()
-
-    def load(self) -> Saved | None:
-        """The last state that is whole."""
-        return self.file.load()
-
-    def save(self, learned: Learned, history: list[Record], state: dict[str, Any], *, always: bool = False) -> None:
-        """Write the state, if it is time."""
-        began = time.perf_counter()
-        if always or began >= self._due:
-            self.file.save({**state, "learned": asdict(learned), "history": history})
-            ended = time.perf_counter()
-            self._due = ended + _RARELY * (ended - began)
-
-
-class Run:
-    """The training of one stream whose first pass is made."""
-
-    def __init__(
-        self, stream: Stream, learned: Learned, reading: Reading, shards: Shards, saving: Saving | None
-    ) -> None:
-        estimator, asked = stream.estimator, stream.asked
-        self.learned, self.shards, self.saving, self.passes = learned, shards, saving, asked.passes
-        self.estimator, self.columns = estimator, learned.columns
-        plain = options.settings_of(estimator, "sgda" if estimator.solver != "lbfgs" else "lbfgs")
-        self.model = model_of(
-            learned, reading, plain.fairness, plain.attributes, estimator.class_weight,
-            intercept=plain.fit_intercept, l2=plain.l2,
-        )  # fmt: skip
-        parameters = (self.model.coding.width + plain.fit_intercept) * self.model.design.n_logits
-        solver = options.chosen_solver(estimator, asked.passes, self.model.tables.rows, parameters)
-        self.settings: Settings = options.settings_of(estimator, solver)
-        lam = self.settings.lam if self.model.compares else 0.0
-        self.evaluation = Evaluation(self.model, lam, self.settings.l2, stream.memory // 32)
-        shards.each("learn", self.model.coding, _sizes(self.model, stream.memory))
-        self.history: list[Record] = []
-
-    def train(self, saved: Saved | None, profile: Profile | None) -> Fit:
-        """Minimise, from the start or from where a checkpoint was written."""
-        rng = np.random.default_rng([self.learned.seed, 7])
-        if profile is None:
-            assert self.saving is not None, "where nothing was read, all was saved"
-            self.sample = self.saving.load_sample(self.model)
-        else:
-            self.sample = _sampled(profile, self.model)
-            if self.saving is not None:
-                self.saving.save_sample(self.sample)
-        if saved is not None:
-            self.history = saved.history("history")
-        with Bar(self.settings.verbose > 0) as bar:
-            self._bar = bar
-            train = self._epochs if self.settings.solver.name == "sgda" else self._exact
-            theta, duals, converged, n_iter = train(saved, rng)
-        weights, shift = self.evaluation.coefficients(theta)
-        return Fit(in_order(self.model.coding, weights), shift, duals, self.history, converged, n_iter)
-
-    def _report(self, entry: Record) -> None:
-        self.history.append(entry)
-        self._bar.record(entry)
-
-    def _exact(self, saved: Saved | None, rng: np.random.Generator) -> tuple[Floats, Any, bool, int]:
-        shape = self.evaluation.shape
-        size = shape[0] * shape[1]
-        if saved is None:
-            task = self.evaluation.task(self.sample, self.settings.l2, self.settings.tol)
-            begin: Any
-            begin, factor = sample_start(task, rng)
-        else:
-            begin = Descent.restored(saved, shape, _NAMES)
-            factor = saved.array("factor", (size, size)) if "factor" in saved else None
-        tried: tuple[Floats, ...] = ()
-        duals: tuple[Floats, ...] = ()  # at the last point that was accepted
-        if saved is not None:
-            shapes = [(*term.prior.shape, self.model.problem.n_classes) for term in self.model.terms]
-            duals = tuple(saved.array(f"dual{t}", shape) for t, shape in enumerate(shapes))
-
-        def evaluate(theta: Floats) -> tuple[Record, Floats]:
-            nonlocal tried
-            found = self.evaluation.of_shards(self.shards, theta)
-            tried = found.duals
-            return found.record, found.gradient
-
-        def save(at: Descent) -> None:
-            nonlocal duals
-            duals = tried
-            if self.saving is not None:
-                kept = at.kept() if factor is None else {**at.kept(), "factor": np.ascontiguousarray(factor)}
-                flat = {f"dual{t}": W for t, W in enumerate(duals)}
-                self.saving.save(self.learned, self.history, {**kept, **flat}, always=True)
-
-        max_iter = getattr(self.settings.solver, "max_iter", None)
-        at, converged = descend(
-            evaluate, begin, factor, tol=self.settings.tol, passes=self.passes or max_iter, report=self._report,
-            save=save,
-        )  # fmt: skip
-        return at.theta, duals, converged, at.passes
-
-    def _epochs(self, saved: Saved | None, rng: np.random.Generator) -> tuple[Floats, Any, bool, int]:
-        run, pace = epochs.begin(self.evaluation, self.settings.sgda, self.passes, rng)
-        if saved is not None:
-            run.restore(saved)
-
-        def save(run: epochs.Epochs) -> None:
-            if self.saving is not None:
-                self.saving.save(self.learned, self.history, run.kept())
-
-        theta, duals = epochs.run(
-            run, pace, self.evaluation, self.shards, self.sample, self.learned.seed, report=self._report, save=save
-        )
-        if self.passes != 1:
-            before = self.history[-1] if self.history else {"step": run.taken, "seconds": 0.0}
-            began = time.perf_counter()
-            record = self.evaluation.of_shards(self.shards, theta, duals).record
-            seconds = before["seconds"] + time.perf_counter() - began
-            self._report({"step": run.taken, "seconds": seconds, **record})
-        converged = self.history[-1]["grad_norm"] <= self.settings.tol if self.history else False
-        return theta, duals, converged, run.epochs
-
-
-def _learned(saved: Saved) -> Learned:
-    try:
-        return Learned(**saved.document("learned"))
-    except (TypeError, KeyError, ValueError) as error:
-        raise saved.damaged() from error
-
-
 def _stamp(file: SourceFile) -> tuple[int, int]:
     """Size and time of a file, where it is one of this machine."""
     try:
@@ -437,27 +272,3 @@ def _test_rows(shards: Shards, rows: int, test_size: float) -> Any:
     """The rows left for a test, or so many of them that they surely fit into memory."""
     expected = rows * test_size / (1.0 - test_size)
     return pa.concat_tables(shards.each("held_out", min(1.0, _MOST_TESTED / expected)), promote_options="permissive")
-
-
-def _sizes(model: Model, memory: int) -> Sizes:
-    """How many rows are read at a time, and shuffled: within an eighth and a quarter of the memory."""
-    per_row = 3 * model.coding.bytes_per_row  # as Arrow has them, and twice coded
-    batch = int(np.clip(memory // 8 // per_row, _LEAST_ROWS, _LARGEST_BATCH))
-    block = int(np.clip(memory // 4 // per_row, _LEAST_ROWS, _LARGEST_BLOCK))
-    return Sizes(batch, block)
-
-
-def _sampled(profile: Profile, model: Model) -> Rows:
-    """The sample of the first pass, coded."""
-    coder = Coder(model.coding)
-    width = max(len(model.coding.numbers) + len(model.coding.coded), 1)
-    table = profile.sample[0] if len(profile.sample) == 1 else _joined(profile)
-    batches = table.slice(0, _SAMPLE_ENTRIES // width).combine_chunks().to_batches()
-    batch, target = coder.rows_of("the sample", batches[0])
-    rows = Rows.empty(len(target), model.coding)
-    coder.fill("the sample", batch, target, rows, np.arange(len(target)))
-    return rows
-
-
-def _joined(profile: Profile) -> Any:
-    return pa.concat_tables(profile.sample, promote_options="permissive")

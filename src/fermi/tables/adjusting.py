@@ -9,17 +9,19 @@ import numpy as np
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 
-from fermi._typing import Floats
+from fermi._typing import Floats, Ints
 from fermi.auditing import audited_groups, audits_by_column
 from fermi.decisions.figures import Figures, measure
 from fermi.decisions.group_models import default_group_model
 from fermi.errors import listed
-from fermi.inputs.features import known_target
+from fermi.inputs.features import known_target, natural_labels
 from fermi.inputs.folds import folds
 from fermi.labels import FairLabels
-from fermi.records import AuditRecord
+from fermi.records import AuditRecord, PriceRecord
 from fermi.tables.asked import Asked, how_labels_keep
 from fermi.tables.given import FOLDS, GivenRows
+from fermi.tables.price import price
+from fermi.tables.reporting import Said, said
 from fermi.tables.task import Task
 from fermi.tables.training import gathered
 
@@ -78,6 +80,8 @@ class Adjusted(NamedTuple):
     reason: str
     upper_limit: float | None
     notes: list[str]
+    said: Said
+    price: PriceRecord
 
 
 def adjust(rows: GivenRows, task: Task, asked: Asked) -> Adjusted:
@@ -92,15 +96,17 @@ def adjust(rows: GivenRows, task: Task, asked: Asked) -> Adjusted:
     asked : Asked
         The bounds.
     """
-    X, notes = rows.X[rows.judged], [*rows.notes]
+    X, notes, names = rows.X[rows.judged], [*rows.notes], natural_labels(rows.classes)
+    task.wanted(sorted(rows.classes), asked.about_a_label)  # or it is refused
+    y = known_target(rows.y, rows.classes, "target")  # numbers of classes, so that their order is ours
     with gathered(notes):
-        model = _fair_labels(rows, task, asked).fit(X, rows.y, sensitive_features=rows.sensitive)
+        model = _fair_labels(rows, task, asked).fit(X, y, sensitive_features=rows.sensitive)
     with gathered([]):
-        held_out = _held_out_labels(rows, X, task, asked, model)
-    own = model.estimator_.predict(X)
+        held_out = names[_held_out_labels(rows, X, y, task, asked, model)]
+    own = names[model.estimator_.predict(X)]
     if (worse := _worse_than_one_label(own, rows)) is not None:
         notes.append(worse)
-    figures = [_measured(model, labels) for labels in (own, held_out)]
+    figures = [_measured(model, known_target(labels, rows.classes, "labels")) for labels in (own, held_out)]
     groups = audited_groups(rows.sensitive, task.attributes)
     audits = [
         audits_by_column(
@@ -111,12 +117,17 @@ def adjust(rows: GivenRows, task: Task, asked: Asked) -> Adjusted:
             notion=rows.fairness,
             classes=rows.classes,
             labels=labels,
+            judge=True,
+            favourable=rows.favourable,
         )
         for labels in (own, held_out)
     ]
+    paid = price(rows.y, own, held_out, groups, rows.favourable, "held out")
+    unchanged = model._chosen.choice.rule.changes_nothing
+    words = said(asked, audits[0], audits[1], paid, kept=model.reached_, needless=unchanged)
     limit = getattr(model, "upper_limit_", None)
-    reason = _reason(model, asked, figures[1], limit)
-    found = _in_file(model.predict(rows.X), rows)
+    reason = _reason(model, asked, figures[1], limit, rows.classes[-1])
+    found = _in_file(names[model.predict(rows.X)], rows)
     return Adjusted(
         found,
         (figures[0], audits[0]),
@@ -126,16 +137,20 @@ def adjust(rows: GivenRows, task: Task, asked: Asked) -> Adjusted:
         reason,
         limit,
         notes,
+        words,
+        paid,
     )
 
 
 def _fair_labels(rows: GivenRows, task: Task, asked: Asked) -> FairLabels:
-    m = len(rows.classes)
+    m, fairness = len(rows.classes), rows.fairness
+    if fairness.takes_labels:
+        fairness = fairness.of_labels({rows.classes.index(label) for label in fairness.labels_of(sorted(rows.classes))})
     telling = make_column_transformer(("passthrough", slice(m, None)))
     steps = [step for _, step in default_group_model(rows.X[:, m:], m).steps]
     return FairLabels(
-        GivenProbabilities(rows.classes),
-        rows.fairness,
+        GivenProbabilities(range(m)),
+        fairness,
         attributes=task.attributes,
         group_estimator=make_pipeline(telling, *steps),
         prefit=True,
@@ -144,14 +159,14 @@ def _fair_labels(rows: GivenRows, task: Task, asked: Asked) -> FairLabels:
     )
 
 
-def _held_out_labels(rows: GivenRows, X: Floats, task: Task, asked: Asked, model: FairLabels) -> NDArray[Any]:
+def _held_out_labels(rows: GivenRows, X: Floats, y: Ints, task: Task, asked: Asked, model: FairLabels) -> Ints:
     """The labels of rows by rules that were chosen on the other rows."""
     fold = folds(model._trained.problem.strata(), FOLDS, np.random.default_rng(task.seed))
-    labels: NDArray[Any] = np.empty(len(rows.y), dtype=rows.y.dtype)
+    labels: Ints = np.empty(len(y), dtype=np.int64)
     for f in range(FOLDS):
         inside, outside = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
         part = _fair_labels(rows, task, asked)
-        part.fit(X[inside], rows.y[inside], sensitive_features=rows.sensitive.iloc[inside].reset_index(drop=True))
+        part.fit(X[inside], y[inside], sensitive_features=rows.sensitive.iloc[inside].reset_index(drop=True))
         labels[outside] = part.predict(X[outside])
     return labels
 
@@ -169,16 +184,15 @@ def _worse_than_one_label(own: NDArray[Any], rows: GivenRows) -> str | None:
     )
 
 
-def _measured(model: FairLabels, labels: NDArray[Any]) -> Figures:
+def _measured(model: FairLabels, codes: Ints) -> Figures:
     """Error, gap, ratio and rate of labels by the true classes and groups."""
     problem = model._trained.problem
-    codes = known_target(labels, model.classes_.tolist(), "labels")
     wrong = (codes != problem.target).astype(np.float64)
     return measure(codes, wrong, problem.weight, problem.cells(), len(model.classes_))
 
 
-def _reason(model: FairLabels, asked: Asked, held_out: Figures, limit: float | None) -> str:
-    label, charged = model.classes_[-1], not model._chosen.choice.rule.changes_nothing
+def _reason(model: FairLabels, asked: Asked, held_out: Figures, limit: float | None, label: Any) -> str:
+    charged = not model._chosen.choice.rule.changes_nothing
     chosen_on = "the rows that they were chosen on"
     words = how_labels_keep(asked, model.figures_, label, chosen_on, kept=model.reached_, charged=charged)
     if limit is not None:

@@ -70,6 +70,12 @@ class Asked:
         own = (self.min_ratio, self.min_rate, self.max_rate, self.slack, self.confidence)
         return any(value is not None for value in own)
 
+    @property
+    def about_a_label(self) -> str:
+        """The first bound that is about the label that people want; empty where none is."""
+        own = (("min_ratio", self.min_ratio), ("min_rate", self.min_rate), ("max_rate", self.max_rate))
+        return next((f"`{name}`" for name, value in own if value is not None), "")
+
     def options(self) -> dict[str, Any]:
         """The bounds as options of `FairLabels`."""
         return {
@@ -105,6 +111,9 @@ class Asked:
             found.append(f"the rate of “{label}” over all rows {figures.rate:.3f}")
         words = found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
         return words if self.max_violation is None else f"{words}; {beyond_noise(figures)}"
+
+
+NOTHING = Asked()
 
 
 def beyond_noise(figures: Figures) -> str:

@@ -11,15 +11,19 @@ import numpy as np
 import pandas as pd
 
 from fermi._typing import Ints
-from fermi.auditing import Audit, RunningAudit, audit
+from fermi.auditing import Audit, RunningAudit, audit, ranking
 from fermi.engines import Engine, Shards, engine_of
 from fermi.errors import FermiError, listed
+from fermi.inputs.encode import sort_key
 from fermi.inputs.natural import natural, refuse_amounts
 from fermi.notions import Notion, as_notion
+from fermi.tables.asked import NOTHING, Asked
+from fermi.tables.favourable import wanted_last
 from fermi.tables.folders import Folder, is_folder
 from fermi.tables.formats import read_table
 from fermi.tables.probabilities import probability_matrix
-from fermi.tables.task import advantaged, require_columns
+from fermi.tables.reporting import Said, said
+from fermi.tables.task import Task, require_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +41,7 @@ class Question:
     confidence: float = 0.95
     min_group_size: int | None = None
     advantaged: Sequence[str] = ()
+    asked: Asked = NOTHING
 
     @property
     def given(self) -> dict[str, list[str]]:
@@ -56,8 +61,16 @@ class Question:
         return {"confidence": self.confidence, **least}
 
     def fairness(self, labels: Sequence[Any]) -> Notion:
-        """The notion, about the advantaged labels if some are named."""
-        return advantaged(str(self.notion), self.advantaged, labels) if self.advantaged else as_notion(self.notion)
+        """The notion, about the labels that are named or known."""
+        return as_notion(self.notion) if isinstance(self.notion, Notion) else self._task.fairness(labels)
+
+    def wanted(self, labels: Sequence[Any]) -> Any:
+        """The label that people want, as named or known; refused where a bound needs it and it is neither."""
+        return self._task.wanted(labels, self.asked.about_a_label)
+
+    @property
+    def _task(self) -> Task:
+        return Task(self.target or "", tuple(self.sensitive), str(self.notion), tuple(self.advantaged))
 
     def check(self) -> None:
         """Refuse what contradicts itself."""
@@ -108,10 +121,9 @@ def audit_files(
     Audit
         Its notes say what was left out.
     """
-    scores, groups = ([name] if isinstance(name, str) else list(name) for name in (probability, sensitive))
-    found, notes = audit_file(
-        source, Question(target, prediction, scores, groups, notion, confidence, min_group_size), engine
-    )
+    chances, columns = ([name] if isinstance(name, str) else list(name) for name in (probability, sensitive))
+    question = Question(target, prediction, chances, columns, as_notion(notion), confidence, min_group_size)
+    found, notes = audit_file(source, question, engine)
     return Audit(dataclasses.replace(found.record, notes=(*notes, *found.record.notes)))
 
 
@@ -204,6 +216,7 @@ def _audit_frame(frame: pd.DataFrame, counts: Ints | None, question: Question) -
     if question.target is not None:
         y_true = natural(frame[question.target], f"The target {question.target!r}")
     labels = [] if y_true is None else sorted(set(y_true.tolist()))
+    every = labels
     columns = list(question.probability)
     if question.prediction is not None and _are_fractions(frame[question.prediction]):
         columns = [question.prediction]
@@ -213,15 +226,25 @@ def _audit_frame(frame: pd.DataFrame, counts: Ints | None, question: Question) -
         notes.append(_taken(columns, classes))
     else:
         predicted, classes = natural(frame[str(question.prediction)], f"The prediction {question.prediction!r}"), None
+        every = sorted({*labels, *predicted.tolist()}, key=sort_key)
+    wanted = question.wanted(every)
+    if wanted is not None and every[-1] != wanted:  # of two classes, the rates of the last are told
+        declared = wanted_last(every, wanted)
+        if classes is not None:
+            predicted = predicted[:, [classes.index(label) for label in declared]]
+        classes = declared
     found = audit(
         y_true,
         predicted,
         sensitive_features=frame[list(question.sensitive)],
-        notion=question.fairness(labels),
+        notion=question.fairness(every),
         classes=classes,
         counts=counts,
         **question.options,
-    )
+    ).judged(wanted)
+    if columns and y_true is not None and found.record.use is not None and classes is not None:
+        use = dataclasses.replace(found.record.use, auc=ranking(y_true, classes, predicted))
+        found.record = dataclasses.replace(found.record, use=use)
     return found, notes
 
 
@@ -245,7 +268,13 @@ def _audit_batches(folder: Folder, shards: Shards, question: Question) -> tuple[
     notes = complete.notes()
     parts = [(running, classes) for running, _, classes in answers if running is not None]
     found = sum((running for running, _ in parts[1:]), parts[0][0])
-    return found.audit(**question.options), [*notes, _taken(columns, parts[0][1])]
+    audited = found.audit(**question.options).judged(question.wanted(sorted(set(named.values()))))
+    return audited, [*notes, _taken(columns, parts[0][1])]
+
+
+def judged_words(found: Audit, asked: Asked) -> Said:
+    """What is said first of an audit: whether a bound is met, and whether the labels are of any use."""
+    return said(asked, {}, {"audit": found.record}, None, kept=True, needless=False)
 
 
 def _needed(labels: list[Any]) -> list[Any]:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fermi._files import whole_file
+from fermi._optional import require
 from fermi.errors import DataError, bad_argument, listed
 from fermi.inputs.natural import MISSING
+from fermi.tables.text_files import PACKED, layout, opened, with_decimal_points
 
 if TYPE_CHECKING:
     import pandas as pd
+
+STANDARD_INPUT = "-"
+SEPARATOR = "separator"  # what a frame's `attrs` have the separator of its file under
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
@@ -24,8 +31,13 @@ def read_raw(path: str | Path) -> pd.DataFrame:
     """Read the rows of a file as they stand there: those of a text file are text.
 
     Whether a column holds numbers is not for a file to say: the same column of a file with fewer rows may look
-    otherwise. A CSV or TSV file may be compressed (``.csv.gz``).
+    otherwise. A CSV or TSV file may be packed (``.csv.gz``, ``.bz2``, ``.zip``, ``.zst``) and have any usual separator
+    and encoding. ``-`` is standard input.
     """
+    if str(path) == STANDARD_INPUT:
+        return _from_standard_input()
+    if str(path).startswith(("http:", "https:")):
+        raise DataError(f"{str(path)!r} is an address in the web: download the file first, and give its name.")
     path = Path(path)
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}.")
@@ -46,9 +58,22 @@ def read_raw(path: str | Path) -> pd.DataFrame:
     return frame.reset_index(drop=True)
 
 
+def _from_standard_input() -> pd.DataFrame:
+    """Read what is piped in: Parquet, JSON lines and Excel are known by how they begin, and else it is text."""
+    data = sys.stdin.buffer.read()
+    known = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"{": ".jsonl", b"PK": ".xlsx", b"\x1f\x8b": ".csv.gz"}
+    suffix = next((name for mark, name in known.items() if data.lstrip()[: len(mark)] == mark), ".csv")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"standard input{suffix}"
+        file.write_bytes(data)
+        return read_raw(file)
+
+
 def understood(frame: pd.DataFrame) -> pd.DataFrame:
-    """Strip the text of a table of blanks around it, and take it for missing where it is one of `MISSING`."""
+    """Strip the text of a table of blanks, and take what is one of `MISSING` for missing; commas become points."""
     import pandas as pd
+
+    separator = frame.attrs.get(SEPARATOR, ",")
 
     def plain(column: pd.Series[Any]) -> pd.Series[Any]:
         if column.dtype == object:  # of several kinds, as JSON lines may hold
@@ -57,7 +82,7 @@ def understood(frame: pd.DataFrame) -> pd.DataFrame:
         if not isinstance(column.dtype, pd.StringDtype):
             return column
         stripped = column.str.strip()
-        return stripped.mask(stripped.isin(MISSING))
+        return with_decimal_points(stripped.mask(stripped.isin(MISSING)), separator)
 
     return frame.apply(plain)
 
@@ -94,26 +119,64 @@ class _Format:
 
 def _text(separator: str) -> _Format:
     def read(path: Path) -> pd.DataFrame:
+        found = layout(path, separator)
+        for encoding in found.encodings:
+            try:
+                frame = _read_text(path, found.separator, encoding)
+            except UnicodeDecodeError:
+                if encoding == found.encodings[-1]:
+                    raise
+            else:
+                frame.attrs[SEPARATOR] = found.separator
+                return frame
+        raise AssertionError("one of the encodings is the last")
+
+    def write(frame: pd.DataFrame, path: Path) -> None:
+        if path.suffix.lower() != ".zst":
+            frame.to_csv(path, sep=separator, index=False)
+            return
+        import pyarrow as pa
+
+        with pa.output_stream(str(path), compression="zstd") as file:
+            file.write(frame.to_csv(sep=separator, index=False).encode())
+
+    return _Format("CSV" if separator == "," else "TSV", read, write)
+
+
+def _read_text(path: Path, separator: str, encoding: str) -> pd.DataFrame:
+    import pandas as pd
+
+    options: dict[str, Any] = {"sep": separator, "skipinitialspace": separator != "\t", "dtype": str}
+    options |= {"na_filter": False, "encoding": "utf-8-sig" if encoding == "utf-8" else encoding}
+    with opened(path) as file:
+        header = pd.read_csv(file, header=None, nrows=1, **options).iloc[0]
+    _refuse_twice(header.str.strip(), path)  # pandas itself would rename the second
+    try:
+        with warnings.catch_warnings(), opened(path) as file:
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame: pd.DataFrame = pd.read_csv(file, index_col=False, **options)
+    except pd.errors.ParserWarning:
+        raise DataError(f"The file {str(path)!r} has rows with more entries than it has columns.") from None
+    return frame
+
+
+def _excel() -> _Format:
+    def read(path: Path) -> pd.DataFrame:
         import pandas as pd
 
-        options: dict[str, Any] = {"sep": separator, "skipinitialspace": True, "encoding": "utf-8-sig", "dtype": str}
-        options |= {"na_filter": False, "compression": "gzip" if path.suffix.lower() == ".gz" else None}
-        with path.open("rb") as file:
-            header = pd.read_csv(file, header=None, nrows=1, **options).iloc[0]
-            _refuse_twice(header.str.strip(), path)  # pandas itself would rename the second
-            file.seek(0)
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("error", pd.errors.ParserWarning)
-                    frame: pd.DataFrame = pd.read_csv(file, index_col=False, **options)
-            except pd.errors.ParserWarning:
-                raise DataError(f"The file {str(path)!r} has rows with more entries than it has columns.") from None
+        require("openpyxl", extra="excel")
+        options: dict[str, Any] = {"dtype": str, "na_filter": False, "engine": "openpyxl"}
+        header = pd.read_excel(path, header=None, nrows=1, **options)
+        if len(header):
+            _refuse_twice(header.iloc[0].str.strip(), path)
+        frame: pd.DataFrame = pd.read_excel(path, **options)
         return frame
 
     def write(frame: pd.DataFrame, path: Path) -> None:
-        frame.to_csv(path, sep=separator, index=False)
+        require("openpyxl", extra="excel")
+        frame.to_excel(path, index=False, engine="openpyxl")
 
-    return _Format("CSV" if separator == "," else "TSV", read, write)
+    return _Format("an Excel workbook", read, write)
 
 
 def _arrow(name: str, method: str) -> _Format:
@@ -142,8 +205,10 @@ def _json_lines() -> _Format:
 
 
 _FORMATS: dict[str, _Format] = {
-    **dict.fromkeys([".csv", ".csv.gz"], _text(",")),
-    **dict.fromkeys([".tsv", ".tsv.gz", ".tab"], _text("\t")),
+    **dict.fromkeys([".csv", *(f".csv{packed}" for packed in PACKED)], _text(",")),
+    **dict.fromkeys([".tsv", *(f".tsv{packed}" for packed in PACKED), ".tab", ".txt"], _text("\t")),
+    ".zip": _text(","),
+    ".xlsx": _excel(),
     **dict.fromkeys([".parquet", ".pq"], _arrow("Parquet", "parquet")),
     **dict.fromkeys([".feather", ".arrow"], _arrow("Feather", "feather")),
     **dict.fromkeys([".jsonl", ".ndjson"], _json_lines()),

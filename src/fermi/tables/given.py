@@ -12,6 +12,7 @@ from fermi.errors import FermiError, listed
 from fermi.inputs.natural import natural
 from fermi.inputs.table_encoder import TableEncoder
 from fermi.notions import Notion
+from fermi.tables.favourable import wanted_last
 from fermi.tables.probabilities import checked_probabilities, named_columns
 from fermi.tables.task import Task, check_columns, read_groups, require_columns
 
@@ -39,7 +40,9 @@ class GivenRows:
     y, sensitive
         The labels and sensitive columns of the latter.
     classes, fairness
-        The classes and the notion.
+        The classes, in the order of their probabilities, and the notion.
+    favourable : label or None
+        The class that people want, the last of all where it is known.
     features : list of str
         The columns that tell groups.
     notes : list of str
@@ -54,12 +57,14 @@ class GivenRows:
     classes: list[Any]
     fairness: Notion
     features: list[str]
+    favourable: Any = None
     notes: list[str] = field(default_factory=list)
 
 
 def given_rows(frame: pd.DataFrame, task: Task, probability: tuple[str, ...]) -> GivenRows:
     """Check the columns of a file, and find probabilities, labels, groups and features in them."""
     check_columns(frame, task)
+    frame = task.mending(frame)
     require_columns(frame, {"probability": probability})
     for name in probability:
         if name in (task.target, *task.sensitive, *task.ignore):
@@ -71,17 +76,15 @@ def given_rows(frame: pd.DataFrame, task: Task, probability: tuple[str, ...]) ->
     classes = sorted(set(labels.tolist()))
     if len(classes) < 2:
         raise FermiError(f"The target {task.target!r} holds one class only, {classes[0]!r}: there is nothing to tell.")
-    columns = list(probability) or named_columns(frame, classes)
-    if not columns:
-        raise FermiError(
-            "`probability` names no column, and the file has none called 'probability=LABEL' for every class."
-        )
+    columns = list(probability) or _named(frame, classes)
     has = frame[columns].notna().all(axis=1)
     if not (has & known).any():
         raise FermiError(f"No row has both a target and a value in {listed(columns)} (`probability`).")
     rows, judged = frame[has], known[has].to_numpy()
-    F = checked_probabilities(rows, columns, classes)
-    notes = _left_out(frame, has, known, task, columns)
+    wanted = task.wanted(classes)
+    ordered = wanted_last(classes, wanted)
+    F = checked_probabilities(rows, columns, classes)[:, [classes.index(label) for label in ordered]]
+    notes = [*_taken_as(columns, classes), *_left_out(frame, has, known, task, columns)]
     coded, _ = read_groups(rows[judged], task)
     unknown = int((coded.codes < 0).sum())
     if unknown:
@@ -97,11 +100,29 @@ def given_rows(frame: pd.DataFrame, task: Task, probability: tuple[str, ...]) ->
         np.flatnonzero(judged),
         y,
         rows.loc[judged, list(task.sensitive)].reset_index(drop=True),
-        classes,
+        ordered,
         task.fairness(classes),
         features,
+        wanted,
         notes,
     )
+
+
+def _named(frame: pd.DataFrame, classes: list[Any]) -> list[str]:
+    """The columns whose names tell that they are probabilities."""
+    columns = named_columns(frame, classes)
+    if not columns:
+        raise FermiError(
+            "`probability` names no column, and the file has none called 'probability=LABEL' for every class."
+        )
+    return columns
+
+
+def _taken_as(columns: list[str], classes: list[Any]) -> list[str]:
+    """Say which class a single column is about, where its name does not tell."""
+    if len(columns) > 1 or "=" in columns[0]:
+        return []
+    return [f"{columns[0]!r} is taken as the probability of {classes[-1]!r}."]
 
 
 def _refuse_few(y: NDArray[Any], classes: list[Any]) -> None:

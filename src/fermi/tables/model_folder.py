@@ -89,7 +89,7 @@ class SavedModel:
         """Predict label and probabilities of each row; also count, per column, values that training never saw."""
         import pandas as pd
 
-        X, unseen = self.encoder.transform(frame)
+        X, unseen = self.encoder.transform(self.task.mending(frame))
         probabilities = self.model.predict_proba(X)
         found = {"prediction": self.model.predict(X)}
         found |= {f"probability={label}": probabilities[:, j] for j, label in enumerate(self.classes)}

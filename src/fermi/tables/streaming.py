@@ -18,7 +18,7 @@ from fermi.records import AuditRecord, PointRecord, ReportRecord
 from fermi.stream.fit import Asked, Stream
 from fermi.tables.formats import understood
 from fermi.tables.model_folder import SavedModel
-from fermi.tables.task import Task, advantaged, weighted
+from fermi.tables.task import Task, weighted
 from fermi.tables.training import gathered
 
 
@@ -51,7 +51,9 @@ def train_stream(source: str, task: Task, lam: float, how: Streaming) -> StreamT
     """
     # The classes are not known yet: labels are read as those of the target will be.
     labels = [label_of(word) for word in task.advantaged]
-    fairness = advantaged(task.notion, task.advantaged, labels) if labels else as_notion(task.notion)
+    fairness = as_notion(task.notion)
+    if labels and fairness.takes_labels:
+        fairness = fairness.of_labels(set(labels))
     if task.weights:  # the classes are not known yet; the stream refuses labels that are none
         named = [label_of(entry.rpartition("=")[0]) for entry in task.weights if "=" in entry]
         fairness = weighted(fairness, task.weights, named)

@@ -14,13 +14,15 @@ from fermi.errors import FermiError, bad_argument, listed
 from fermi.inputs.coded_groups import CodedGroups
 from fermi.inputs.natural import MOST_LABELS, natural, refuse_amounts
 from fermi.inputs.table_encoder import ColumnRule, TableEncoder
-from fermi.notions import OF_LABELS, Notion, as_notion
+from fermi.notions import Notion, as_notion
+from fermi.tables.favourable import favourable_label, given_labels, wanted_last
+from fermi.tables.mending import AS_THEY_ARE, Mending
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from fermi._typing import Floats
+    from fermi._typing import Floats, Ints
 
 _BALANCED = "balanced"
 
@@ -36,7 +38,7 @@ class Task:
     sensitive : tuple of str
         The columns whose combinations are the groups.
     notion, advantaged, attributes
-        As in `FermiClassifier`; `advantaged` are the labels of equal opportunity.
+        As in `FermiClassifier`; `advantaged` are the labels of equal opportunity, or the one that people want.
     keep_sensitive : bool
         Whether the sensitive columns are among the features.
     ignore : tuple of str
@@ -47,6 +49,8 @@ class Task:
         Of the split and of training.
     weights : tuple of str
         What the conditions of the notion count in training, as words: "balanced", or "LABEL=NUMBER" each.
+    bins, labels, as_category, as_number, date : tuple of str
+        What columns are said to be, as in `Mending`.
     """
 
     target: str
@@ -59,6 +63,16 @@ class Task:
     test_size: float = 0.25
     seed: int = 0
     weights: tuple[str, ...] = ()
+    bins: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    as_category: tuple[str, ...] = ()
+    as_number: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()
+
+    @property
+    def mending(self) -> Mending:
+        """What the columns are said to be."""
+        return Mending(self.bins, self.labels, self.as_category, self.as_number, self.date)
 
     @classmethod
     def asked(
@@ -72,28 +86,25 @@ class Task:
         test_size: float,
         seed: int,
         weights: Sequence[str] | None = None,
+        columns: Mending = AS_THEY_ARE,
     ) -> Task:
         """A task as a command line gives it; whether sensitive columns are features is asked later."""
         several = tuple(sensitive), tuple(advantaged or ()), tuple(ignore or ())
-        counted = tuple(weights or ())
-        return cls(target, several[0], notion, several[1], attributes, False, several[2], test_size, seed, counted)
+        said = (columns.bins, columns.labels, columns.as_category, columns.as_number, columns.date)
+        whole = (target, several[0], notion, several[1], attributes, False, several[2], test_size, seed)
+        return cls(*whole, tuple(weights or ()), *said)
 
     def fairness(self, classes: Sequence[Any]) -> Notion:
         """The notion, its labels in the target's own type."""
-        found = advantaged(self.notion, self.advantaged, classes) if self.advantaged else as_notion(self.notion)
+        found = as_notion(self.notion)
+        if found.takes_labels:
+            labels = given_labels(self.advantaged, classes)
+            found = found.of_labels(set(labels or [self.wanted(classes, f"`notion` {self.notion}")]))
         return weighted(found, self.weights, classes) if self.weights else found
 
-
-def advantaged(notion: str, labels: Sequence[str], classes: Sequence[Any]) -> Notion:
-    """A notion that is about some labels, given as words."""
-    plain = as_notion(notion)
-    if not plain.takes_labels:
-        raise FermiError(f"`advantaged` is for `notion` {', '.join(OF_LABELS)} alone.")
-    words = {str(label): label for label in classes}
-    strange = [word for word in labels if word not in words]
-    if strange:
-        raise bad_argument("advantaged", f"is {strange[0]!r}", f"one of {listed(words)}")
-    return plain.of_labels({words[word] for word in labels})
+    def wanted(self, classes: Sequence[Any], needed_by: str = "") -> Any:
+        """The label that people want, as named or known; `needed_by` refuses to go on without it."""
+        return favourable_label(self.advantaged, classes, needed_by)
 
 
 def weighted(notion: Notion, given: Sequence[str], classes: Sequence[Any]) -> Notion:
@@ -129,7 +140,11 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A table made ready: an encoder learned from the training rows, and both parts in its features."""
+    """A table made ready: an encoder learned from the training rows, and both parts in its features.
+
+    `favourable` is the label that people want, None where that is neither given nor known; `places` are the rows of the
+    file that training and test rows stand in, and `table` and `groups` have all of them.
+    """
 
     task: Task
     encoder: TableEncoder
@@ -137,13 +152,37 @@ class Prepared:
     fairness: Notion
     train: Part
     test: Part
+    places: dict[str, Ints]
+    table: pd.DataFrame
+    groups: dict[str, CodedGroups]
+    favourable: Any = None
     notes: list[str] = field(default_factory=list)
 
+    def whole(self) -> Prepared:
+        """Prepare all rows of the table to train on, in features learned from all of them."""
+        encoder = TableEncoder.learn(self.table[_features(self.table, self.task)])
+        return replace(self, encoder=encoder, train=_part(self.table, self.groups, encoder, self.task))
 
-def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
-    """Check, split, and turn both parts into numbers."""
+    def ordered(self) -> list[Any]:
+        """The classes with the one that people want last, which is what bounds on ratios and rates are about."""
+        return wanted_last(self.classes, self.favourable)
+
+    def taken(self) -> list[str]:
+        """Say which label was taken for the one that people want, where nobody named it."""
+        if self.favourable is None or self.task.advantaged:
+            return []
+        return [f"Taken as the label that people want: {self.favourable!r}. `advantaged` says otherwise."]
+
+
+def prepare(frame: pd.DataFrame, task: Task, test: pd.DataFrame | None = None) -> Prepared:
+    """Check, split unless the test rows are given, and turn both parts into numbers."""
     check_columns(frame, task)
+    frame, test = task.mending(frame), None if test is None else task.mending(test)
+    given = len(frame) if test is not None else None
+    if test is not None:
+        frame = _joined(frame, test, task)
     frame, notes = _with_target(frame, task.target)
+    places = frame.index.to_numpy()
     labels = natural(frame[task.target], f"The target {task.target!r}")
     classes = sorted(set(labels.tolist()))
     if len(classes) < 2:
@@ -153,25 +192,48 @@ def prepare(frame: pd.DataFrame, task: Task) -> Prepared:
     frame = frame.assign(**{task.target: labels}).reset_index(drop=True)
     if len(frame) < 2 * len(classes):
         raise FermiError(f"The file has {len(frame)} rows with a target, too few to train and to test on.")
-    train, test = split(frame, [task.target, *task.sensitive], task.test_size, task.seed)
+    if given is None:
+        train, tested = split(frame, [task.target, *task.sensitive], task.test_size, task.seed)
+    else:
+        train, tested = frame[places < given], frame[places >= given]
     if train[task.target].nunique() < len(classes):
         raise FermiError("Some class has so few rows that none is left to train on.")
-    out = {task.target, *task.ignore, *(() if task.keep_sensitive else task.sensitive)}
-    features = [name for name in frame.columns if name not in out]
-    if not features:
-        raise FermiError("No column is left as a feature beside the target and the sensitive columns.")
-    encoder = TableEncoder.learn(train[features])
+    encoder = TableEncoder.learn(train[_features(frame, task)])
     notes += _proxies(train, joint.take(train.index.to_numpy()), encoder, task)
     fairness = task.fairness(classes)
     several = task.attributes == "each" and len(task.sensitive) > 1
     groups = audited_groups(frame[list(task.sensitive)], task.attributes) if several else {"": joint}
-    trained, tested = (_part(rows, groups, encoder, task) for rows in (train, test))
-    return Prepared(task, encoder, classes, fairness, trained, tested, notes)
+    first, second = (_part(rows, groups, encoder, task) for rows in (train, tested))
+    own = {"train": places[train.index], "test": places[tested.index] - (given or 0)}
+    return Prepared(task, encoder, classes, fairness, first, second, own, frame, groups, task.wanted(classes), notes)
+
+
+def _features(frame: pd.DataFrame, task: Task) -> list[str]:
+    """The columns that may serve as features."""
+    out = {task.target, *task.ignore, *(() if task.keep_sensitive else task.sensitive)}
+    features = [name for name in frame.columns if name not in out]
+    if not features:
+        raise FermiError("No column is left as a feature beside the target and the sensitive columns.")
+    return features
+
+
+def _joined(frame: pd.DataFrame, test: pd.DataFrame, task: Task) -> pd.DataFrame:
+    """The rows of both files, those of the test after the others."""
+    import pandas as pd
+
+    check_columns(test, task)
+    lacking = [name for name in frame.columns if name not in test.columns]
+    if lacking:
+        raise FermiError(f"The file of `test` lacks the columns {listed(lacking, limit=4)}.")
+    if test[task.target].isna().all():
+        raise FermiError(f"The target {task.target!r} is missing in every row of `test`.")
+    return pd.concat([frame, test[frame.columns]], ignore_index=True)
 
 
 def check_columns(frame: pd.DataFrame, task: Task) -> None:
     """Refuse names that the table does not have."""
-    require_columns(frame, {"target": [task.target], "sensitive": task.sensitive, "ignore": task.ignore})
+    named = {"target": [task.target], "sensitive": task.sensitive, "ignore": task.ignore}
+    require_columns(frame, {**named, **task.mending.columns()})
     if task.target in task.sensitive:
         raise FermiError(f"{task.target!r} is both the target and a sensitive column.")
     for name in (task.target, *task.sensitive):

@@ -1,43 +1,51 @@
-"""A fair model of a table, or a whole trade-off curve, each with its audits on training and test rows."""
+"""A fair model of a table, with its audits on training and test rows."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import fermi
-from fermi.auditing import audits_by_column
+from fermi.auditing import audits_by_column, judged
 from fermi.decisions.figures import Figures
-from fermi.errors import listed
+from fermi.errors import ConstantPredictionWarning
 from fermi.fitting.label_stage import AdjustedLabels
+from fermi.inputs.features import known_target, natural_labels
 from fermi.labels import FairLabels
 from fermi.records import AuditRecord, ChargeRecord, PointRecord, ReportRecord
-from fermi.tables.asked import Asked, beyond_noise, how_labels_keep
+from fermi.tables.asked import NOTHING, Asked, beyond_noise, how_labels_keep
 from fermi.tables.kinds import make
 from fermi.tables.model_folder import SavedModel
+from fermi.tables.price import price
+from fermi.tables.reporting import facts_of, with_verdict
 from fermi.tables.rules import charges
 from fermi.tables.saved_labels import portable
 from fermi.tables.task import Prepared
-from fermi.tradeoff import TradeoffCurve, tradeoff_curve
 
-_MODELS = {"linear": "logistic regression", "boosting": "boosted trees", "mlp": "neural network with two hidden layers"}
-
-NOTHING = Asked()
+# Labels that are all the same are no better than a constant, which is said first of all.
+_SAID_ELSEWHERE = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ConstantPredictionWarning)
 _HELD_OUT = "held-out training rows"
-_FOLDS = 3  # that choose λ within a bound, as in a search
+_SAVED = "trained again on all {:,} rows after the choice; figures here are of the model of the training rows alone"
+
+
+def _silent(_: str) -> None:
+    """Say nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained model, ready to save, what a page says of it, and what it reaches on held-out rows under a bound."""
+    """A trained model, ready to save, what a page says of it, and what it reaches on held-out rows under a bound.
+
+    `rows` is how many the saved model was trained on: all, where it was trained again after the choice.
+    """
 
     saved: SavedModel
     record: ReportRecord
     held_out: Figures | None
+    rows: int
 
 
 @contextmanager
@@ -47,7 +55,7 @@ def gathered(notes: list[str]) -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for warning in caught:
-        if issubclass(warning.category, DeprecationWarning | PendingDeprecationWarning | FutureWarning):
+        if issubclass(warning.category, _SAID_ELSEWHERE):
             continue
         text = " ".join(str(warning.message).split())
         if text not in notes:
@@ -55,7 +63,15 @@ def gathered(notes: list[str]) -> Iterator[None]:
 
 
 def train(
-    rows: Prepared, kind: str, *, lam: float | None = None, decision: str = "auto", asked: Asked = NOTHING, source: str
+    rows: Prepared,
+    kind: str,
+    *,
+    lam: float | None = None,
+    decision: str = "auto",
+    asked: Asked = NOTHING,
+    source: str,
+    refit: bool = False,
+    say: Callable[[str], None] = _silent,
 ) -> Trained:
     """Fit a model without fairness and one with it, and audit both.
 
@@ -73,38 +89,91 @@ def train(
         What the labels are to keep.
     source : str
         What the data are called.
+    refit : bool
+        Whether the model that is saved is trained again on all rows, test rows included, the way that was chosen.
+    say : callable
+        Is told what is going on.
     """
     if lam is None:
         lam = 0.0 if asked.needs_labels else 1.0
-    notes = [*rows.notes]
-    points: list[PointRecord] = []
+    rows.task.wanted(rows.classes, asked.about_a_label)  # or it is refused
+    notes = [*rows.notes, *rows.taken()]
+    plain = None
     if lam or asked.anything:
+        say("training a model without fairness")
         with gathered([]):
-            points.append(_point(_fit_plain(rows, kind), rows))
+            plain = _fit_plain(rows, kind)
+    say("training" + (" and looking for what keeps the bound" if asked.anything else " with fairness"))
     with gathered(notes):
         found = _fit(rows, kind, lam, decision, asked)
-    points.append(_point(found, rows))
-    facts = _facts(rows, kind, source, {"train": len(rows.train.y), "test": len(rows.test.y)})
-    model = found.model
+    say("measuring")
+    facts = facts_of(rows, kind, source, {"train": len(rows.train.y), "test": len(rows.test.y)})
+    held_out = found.figures
     record = ReportRecord(
-        title=f"A fair model of {rows.task.target}",
+        title="",
         facts=facts,
-        points=tuple(points),
-        chosen=len(points) - 1,
+        points=tuple(_point(each, rows) for each in (plain, found) if each is not None),
+        chosen=0 if plain is None else 1,
         reason=_reason(found, asked, rows),
-        lam_path=model.lam_path_,
+        lam_path=found.model.lam_path_,
         notes=tuple(notes),
-        rule=_rule(model, rows),
+        rule=_rule(found, rows),
     )
-    saved = SavedModel(kind, model, rows.encoder, rows.classes, rows.task, float(model.lam_), facts)
-    return Trained(saved, record, found.figures)
+    record = _with_verdict(record, asked, rows, plain, found)
+    if refit:
+        say("training again on all rows")
+        rows = rows.whole()
+        found = _fit_again(rows, kind, found, decision, asked)
+        facts |= {"Saved model": _SAVED.format(len(rows.train.y))}
+        record = replace(record, facts=facts, notes=(*record.notes, *_beyond(found, rows, asked)))
+    saved = SavedModel(kind, found.model, rows.encoder, found.classes, rows.task, float(found.model.lam_), facts)
+    return Trained(saved, record, held_out, len(rows.train.y))
+
+
+def _fit_again(rows: Prepared, kind: str, found: _Fitted, decision: str, asked: Asked) -> _Fitted:
+    """Fit once more the way that was chosen: at the same λ, and with labels where labels were taken."""
+    lam = float(found.model.lam_)
+    with gathered([]):
+        if asked.needs_labels:
+            return _fit(rows, kind, lam, decision, asked)
+        return _fit(rows, kind, lam, "labels", asked) if found.by_labels else _fit(rows, kind, lam, "auto", NOTHING)
+
+
+def _beyond(again: _Fitted, rows: Prepared, asked: Asked) -> list[str]:
+    """Say that the model trained on all rows is beyond the bound on these very rows, where it plainly is."""
+    if asked.max_violation is None:
+        return []
+    labels, found = again.model.predict(rows.train.X), []
+    for coded in rows.train.groups.values():
+        gap = judged(rows.train.y, labels, sensitive_features=coded, notion=rows.fairness, classes=rows.classes).gap
+        if gap.low > asked.max_violation:
+            found.append(
+                f"The saved model, trained on all rows, has a gap of {gap.value:.3f} on these very rows, beyond the "
+                "bound: without `refit` the model that was judged is saved."
+            )
+    return found[:1]
+
+
+def _with_verdict(
+    record: ReportRecord, asked: Asked, rows: Prepared, plain: _Fitted | None, found: _Fitted
+) -> ReportRecord:
+    """A report with its verdict, its price and its title."""
+    labels = found.model.predict(rows.test.X)
+    paid = None
+    if plain is not None:
+        paid = price(rows.test.y, plain.model.predict(rows.test.X), labels, rows.test.groups, rows.favourable)
+    needless = paid is not None and not paid.changed and asked.anything
+    if plain is not None and needless and plain.model.lam_ == found.model.lam_:  # one model, which is shown once
+        record, paid = replace(record, points=record.points[1:], chosen=0), None
+    return with_verdict(record, rows.task.target, asked, paid, kept=found.kept, needless=needless)
 
 
 class _Fitted(NamedTuple):
     """A fitted model, and how it keeps what is asked.
 
     `figures` is what its labels reach on held-out rows, if a bound was asked for, and `kept` whether that is enough;
-    `by_labels` says that labels were to keep it, and not λ. Whatever gives the labels, the model itself holds it.
+    `by_labels` says that labels were to keep it, and not λ. Whatever gives the labels, the model itself holds it, and
+    its probabilities are of `classes` in their order.
     """
 
     model: Any
@@ -112,6 +181,7 @@ class _Fitted(NamedTuple):
     kept: bool
     by_labels: bool
     seconds: float
+    classes: list[Any]
 
 
 def _fit_plain(rows: Prepared, kind: str) -> _Fitted:
@@ -122,20 +192,34 @@ def _fit_plain(rows: Prepared, kind: str) -> _Fitted:
 def _fit(rows: Prepared, kind: str, lam: float, decision: str, asked: Asked) -> _Fitted:
     began = time.perf_counter()
     X, y, groups = rows.train.X, rows.train.y, {"sensitive_features": rows.train.s}
+    classes = rows.classes
+    figures: Figures | None
     if asked.needs_labels:
-        options = {"attributes": rows.task.attributes, "random_state": rows.task.seed, **asked.options()}
-        around = FairLabels(_estimator(rows, kind, lam=lam), rows.fairness, **options).fit(X, y, **groups)
-        model, kept = around.estimator_, around.reached_
-        figures: Figures | None = around.figures_
-        labels: AdjustedLabels | None = AdjustedLabels(around._chosen.choice.rule, around._trained.group_models)
+        model, figures, kept, labels = _fit_labels(rows, kind, lam, asked)
+        classes = rows.ordered()
     else:
         bound = asked.max_violation
-        model = _estimator(rows, kind, lam=lam, max_violation=bound, decision=decision).fit(X, y, **groups)
+        model = estimator(rows, kind, lam=lam, max_violation=bound, decision=decision).fit(X, y, **groups)
         figures, labels = None if bound is None else model.held_out_, model._adjusted
         kept = bound is None or figures is None or figures.violation <= bound
     # From here on it labels with what a folder can hold: a loaded one then labels every row the same.
     model._decide_by(None if labels is None or labels.rule.changes_nothing else portable(labels))
-    return _Fitted(model, figures, kept, labels is not None, time.perf_counter() - began)
+    return _Fitted(model, figures, kept, labels is not None, time.perf_counter() - began, classes)
+
+
+def _fit_labels(rows: Prepared, kind: str, lam: float, asked: Asked) -> tuple[Any, Figures, bool, AdjustedLabels]:
+    """Fit a model and its labels, whose bounds on ratios and rates are about the last class: the one people want."""
+    order, fairness = rows.ordered(), rows.fairness
+    y = known_target(rows.train.y, order, "target")  # numbers of classes, so that their order is ours
+    if fairness.takes_labels:
+        fairness = fairness.of_labels({order.index(label) for label in fairness.labels_of(rows.classes)})
+    task = rows.task
+    options = {"attributes": task.attributes, "random_state": task.seed, **asked.options()}
+    inner = make(kind, fairness, attributes=task.attributes, seed=task.seed, lam=lam)
+    around = FairLabels(inner, fairness, **options).fit(rows.train.X, y, sensitive_features=rows.train.s)
+    around.estimator_.classes_ = natural_labels(order)
+    labels = AdjustedLabels(around._chosen.choice.rule, around._trained.group_models)
+    return around.estimator_, around.figures_, around.reached_, labels
 
 
 def _reason(found: _Fitted, asked: Asked, rows: Prepared) -> str:
@@ -145,7 +229,7 @@ def _reason(found: _Fitted, asked: Asked, rows: Prepared) -> str:
         return f"λ = {model.lam_:g} was asked for."
     if found.by_labels:
         charged = model._adjusted is not None
-        words = how_labels_keep(asked, figures, rows.classes[-1], _HELD_OUT, kept=found.kept, charged=charged)
+        words = how_labels_keep(asked, figures, found.classes[-1], _HELD_OUT, kept=found.kept, charged=charged)
         return f"{words} The probabilities are those of λ = {model.lam_:.4g}."
     reached = f"{figures.violation:.4f} on {_HELD_OUT} (standard error {figures.standard_error:.4f})"
     told = f"{reached}; {beyond_noise(figures)}"
@@ -155,85 +239,39 @@ def _reason(found: _Fitted, asked: Asked, rows: Prepared) -> str:
     return f"No λ kept the violation within {bound}; the best reached, at λ = {model.lam_:.4g}, is {told}."
 
 
-def _rule(model: Any, rows: Prepared) -> tuple[ChargeRecord, ...]:
+def _rule(found: _Fitted, rows: Prepared) -> tuple[ChargeRecord, ...]:
     """What gives the labels, where they are not the most probable classes."""
+    model = found.model
     if model._adjusted is None:
         return ()
     seen = rows.fairness.conditions(rows.train.y, len(rows.train.y), rows.classes).values_of
     several = rows.fairness.needs_target
     names = [f"{rows.task.target}={value}" if several else "" for value in seen]
-    return charges(model._adjusted, model.groups_, names, rows.classes, rows.encoder.features, rows.train.X)
+    return charges(model._adjusted, model.groups_, names, found.classes, rows.encoder.features, rows.train.X)
 
 
-def curve(
-    rows: Prepared, kind: str, *, source: str, max_violation: float | None, n_jobs: int | None, progress: bool
-) -> tuple[TradeoffCurve, ReportRecord]:
-    """Train models along λ, and make the page that compares them.
-
-    With a bound all training rows judge, each out of fold: a choice by one quarter of them would be one by its chance.
-    """
-    notes = [*rows.notes]
-    with gathered(notes):
-        found = tradeoff_curve(
-            _estimator(rows, kind),
-            rows.train.X,
-            rows.train.y,
-            sensitive_features=rows.train.s,
-            X_test=rows.test.X,
-            y_test=rows.test.y,
-            sensitive_test=rows.test.s,
-            cv=None if max_violation is None else _FOLDS,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        record = found.report(max_violation)
-        if max_violation is not None:
-            found.pick(max_violation)  # warns of a bound that was not reached, and of constant predictions
-    title = f"The price of fairness for {rows.task.target}"
-    counts = {str(split): int(part["rows"].iloc[0]) for split, part in found.frame.groupby("split", sort=False)}
-    return found, replace(record, title=title, facts=_facts(rows, kind, source, counts), notes=tuple(notes))
-
-
-def _estimator(rows: Prepared, kind: str, **options: Any) -> Any:
+def estimator(rows: Prepared, kind: str, **options: Any) -> Any:
+    """Make an estimator for a task."""
     task = rows.task
     return make(kind, rows.fairness, attributes=task.attributes, seed=task.seed, **options)
 
 
 def _point(found: _Fitted, rows: Prepared) -> PointRecord:
     """A model with its audits: hard figures are of the labels that `predict` gives."""
-    model, splits = found.model, dict[str, AuditRecord]()
+    model, splits, order = found.model, dict[str, AuditRecord](), rows.ordered()
+    places = [found.classes.index(label) for label in order]
     adjusted = model._adjusted is not None
     for name, part in (("train", rows.train), ("test", rows.test)):
         splits |= audits_by_column(
             name,
             part.y,
-            model.predict_proba(part.X),
+            model.predict_proba(part.X)[:, places],
             part.groups,
             notion=rows.fairness,
-            classes=rows.classes,
+            classes=order,
             labels=model.predict(part.X) if adjusted else None,
+            judge=name == "test",
+            favourable=rows.favourable,
         )
     label = f"λ = {model.lam_:.4g}" + (", adjusted labels" if adjusted else "")
     return PointRecord(label, float(model.lam_), splits, model.history_, found.seconds, adjusted)
-
-
-def _facts(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> dict[str, str]:
-    """The facts of a page: what was trained on what, in the order in which it says so."""
-    task = rows.task
-    used = [column for column in rows.encoder.columns if column.kind != "ignored"]
-    left = len(rows.encoder.columns) - len(used)
-    labels = task.advantaged or [str(label) for label in rows.fairness.labels_of(rows.classes)]
-    fairness = f"{rows.fairness.words}: {rows.fairness.aim}" + (f" ({', '.join(labels)})" if labels else "")
-    fairness += f", weights in training: {', '.join(task.weights)}" if task.weights else ""
-    return {
-        "Data": source,
-        "Rows": ", ".join(f"{n:,} {split}" for split, n in counts.items()) + f", drawn with seed {task.seed}",
-        "Target": f"{task.target}: {listed(rows.classes)}",
-        "Groups": ", ".join(task.sensitive),
-        "Fairness": fairness + (", for each column by itself" if task.attributes == "each" else ""),
-        "Model": _MODELS[kind],
-        "Features": f"{len(rows.encoder.features):,} from {len(used):,} columns"
-        + (f"; {left:,} columns left out" if left else ""),
-        "Sensitive columns as features": "yes: prediction needs them" if task.keep_sensitive else "no",
-        "Software": f"fermi {fermi.__version__}",
-    }

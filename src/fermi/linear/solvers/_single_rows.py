@@ -24,6 +24,7 @@ from fermi.linear.solvers._row_access import fetch_row, load_row
 from fermi.linear.solvers.reference import SMALL_PENALTY_STEP
 
 _AHEAD = 16  # rows, from asking the memory for one to its step
+unsigned: Any = np.uint64  # numbers from the end are negative, and an index that cannot be needs no look at its sign
 
 
 @inlined
@@ -99,19 +100,19 @@ def run_dense_rows(
     """
     X, centre, inverse_scale, l2, n = rows.X, rows.centre, rows.inverse_scale, rows.l2, order.shape[0]
     theta, largest_l2, b, step = at.theta, largest(l2), at.b[0], 0.0
-    before, now, after = np.uint64(0), np.uint64(1), np.uint64(2)
-    load_row(X, np.uint64(order[0]), centre, inverse_scale, three, after)
+    before, now, after = unsigned(0), unsigned(1), unsigned(2)
+    load_row(X, unsigned(order[0]), centre, inverse_scale, three, after)
     along, overlap = advance(theta, l2, three, before, now, after, 0.0, 0.0)
     for t in range(n):
         before, now, after = now, after, before
         if t + _AHEAD < n:
-            soon = np.uint64(order[t + _AHEAD])
+            soon = unsigned(order[t + _AHEAD])
             fetch_row(X, soon)
             fetch_labels(soon, labels, at.V)
         f0, f1 = both(along - step * overlap + b)
         if t + 1 < n:
-            load_row(X, np.uint64(order[t + 1]), centre, inverse_scale, three, after)
-        gradient = charge(f0, f1, np.uint64(order[t]), labels, lam, rate[t], at)
+            load_row(X, unsigned(order[t + 1]), centre, inverse_scale, three, after)
+        gradient = charge(f0, f1, unsigned(order[t]), labels, lam, rate[t], at)
         if eta[t] * largest_l2 < SMALL_PENALTY_STEP:
             along, overlap = advance(theta, l2, three, before, now, after, step, eta[t])
         else:
@@ -132,17 +133,17 @@ def sparse_dot(X: Any, first: int, last: int, columns: Floats) -> float:
     sum0 = sum1 = sum2 = sum3 = 0.0
     entry = first
     while entry + 4 <= last:
-        sum0 += columns[np.uint64(indices[entry]), 0] * data[entry]
-        sum1 += columns[np.uint64(indices[entry + 1]), 0] * data[entry + 1]
-        sum2 += columns[np.uint64(indices[entry + 2]), 0] * data[entry + 2]
-        sum3 += columns[np.uint64(indices[entry + 3]), 0] * data[entry + 3]
+        sum0 += columns[unsigned(indices[entry]), 0] * data[entry]
+        sum1 += columns[unsigned(indices[entry + 1]), 0] * data[entry + 1]
+        sum2 += columns[unsigned(indices[entry + 2]), 0] * data[entry + 2]
+        sum3 += columns[unsigned(indices[entry + 3]), 0] * data[entry + 3]
         entry += 4
     if entry < last:
-        sum0 += columns[np.uint64(indices[entry]), 0] * data[entry]
+        sum0 += columns[unsigned(indices[entry]), 0] * data[entry]
     if entry + 1 < last:
-        sum1 += columns[np.uint64(indices[entry + 1]), 0] * data[entry + 1]
+        sum1 += columns[unsigned(indices[entry + 1]), 0] * data[entry + 1]
     if entry + 2 < last:
-        sum2 += columns[np.uint64(indices[entry + 2]), 0] * data[entry + 2]
+        sum2 += columns[unsigned(indices[entry + 2]), 0] * data[entry + 2]
     return (sum0 + sum1) + (sum2 + sum3)
 
 
@@ -152,11 +153,11 @@ def sparse_step(X: Any, first: int, last: int, columns: Floats, step: float, pen
     data, indices, _ = X
     if small:
         for entry in range(first, last):
-            j = np.uint64(indices[entry])
+            j = unsigned(indices[entry])
             columns[j, 0] -= columns[j, 0] * (penalty * columns[j, 2]) + step * (columns[j, 1] * data[entry])
     else:
         for entry in range(first, last):
-            j = np.uint64(indices[entry])
+            j = unsigned(indices[entry])
             columns[j, 0] = columns[j, 0] / (1.0 + penalty * columns[j, 2]) - step * (columns[j, 1] * data[entry])
 
 
@@ -175,14 +176,14 @@ def run_sparse_rows(
         inverse = rows.inverse_scale[j]
         columns[j, 0], columns[j, 1], columns[j, 2] = at.theta[0, j] * inverse, inverse * inverse, rows.l2[j]
     for t in range(n):
-        i = np.uint64(order[t])
+        i = unsigned(order[t])
         if t + _AHEAD < n:
-            soon = np.uint64(order[t + _AHEAD])
+            soon = unsigned(order[t + _AHEAD])
             prefetch(data, ends[soon], 0)
-            prefetch(data, ends[soon + np.uint64(1)] - 1, 0)
+            prefetch(data, ends[soon + unsigned(1)] - 1, 0)
             prefetch(indices, ends[soon], 0)
             fetch_labels(soon, labels, at.V)
-        first, last = ends[i], ends[i + np.uint64(1)]
+        first, last = ends[i], ends[i + unsigned(1)]
         f0, f1 = both(sparse_dot(X, first, last, columns) + b)
         step = eta[t] * charge(f0, f1, i, labels, lam, rate[t], at)
         sparse_step(X, first, last, columns, step, eta[t], eta[t] * largest_l2 < SMALL_PENALTY_STEP)

@@ -26,7 +26,6 @@ ONE_ROUND = "an evaluation of L-BFGS, one round, per row and feature"
 TWO_ROUNDS = "an evaluation of L-BFGS, two rounds, per row and feature"
 EPOCH = "an epoch of sgda, batches of 256, per row and feature"
 SILENT = "a round of two Ray workers with nothing to say"
-LOUD = "the same with 10 MB from each"
 
 
 def measure(quick: bool = False) -> list[dict[str, Any]]:
@@ -61,14 +60,14 @@ def predicted(
     found = {case["what"]: case["value"] for case in cases}
     one, two, epoch = (found[what] * 1e-9 * rows * features / workers for what in (ONE_ROUND, TWO_ROUNDS, EPOCH))
     latency = found[SILENT] * 1e-3
-    slowest = min(network, 20e6 / (found[LOUD] * 1e-3))  # two workers sent 10 MB each
+    rates = {size: min(network, 2e6 * size / (found[_loud(size)] * 1e-3)) for size in (10.0, 80.0)}  # of two workers
     gradient, table = 8.0 * (classes - 1) * (features + 1), 8.0 * groups * classes
     pairs = 8.0 * groups * (classes * (classes - 1) // 2) * (features + 1)
     blocks = rows / (workers * block)
     alone = workers == 1
 
     def sending(size: float) -> float:
-        return 0.0 if alone else latency + workers * size / slowest
+        return 0.0 if alone else latency + workers * size / rates[80.0 if size > 3e7 else 10.0]
 
     return {
         "an evaluation in one round": one + sending(table + gradient + pairs),
@@ -152,10 +151,14 @@ class _watched:
         Evaluation.one_pass = self.one_pass  # type: ignore[method-assign]
 
 
+def _loud(size: float) -> str:
+    return f"the same with {size:g} MB from each"
+
+
 def _messages() -> list[dict[str, Any]]:
     """The seconds in which two workers answer with arrays, and these are added."""
     found, engine = [], RayEngine(workers=2)
-    for what, size in ((SILENT, 1e-5), *((f"the same with {size:g} MB from each", size) for size in MEGABYTES)):
+    for what, size in ((SILENT, 1e-5), *((_loud(size), size) for size in MEGABYTES)):
         shards = engine.open(np.ones, [(int(size * 1e6 / 8),)] * 2)
 
         def added(shards: Any = shards) -> Any:

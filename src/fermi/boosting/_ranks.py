@@ -87,7 +87,7 @@ def shared_objective(problem: Problem, lam: float, ranks: XGBoostRanks) -> FairO
 
 
 def _term(cells: Cells, factors: Callable[[Floats], Floats | None], ranks: XGBoostRanks) -> Term:
-    """As `Term.of`, of the rows of all processes."""
+    """The term of the rows of all processes, made as `Term.of` makes it of its own."""
     counted = cells.counted
     total = ranks.sum(cells.weight[counted].sum())
     if total == 0.0:

@@ -134,7 +134,7 @@ class Evaluation:
         return violation, gap, tuple(duals), np.concatenate(costs)
 
     def task(self, rows: Rows, l2: float, tol: float) -> Task:
-        """The same objective over some rows in memory, for a solver."""
+        """Make a solver's task of the objective over some rows in memory."""
         model, X = self.model, sparse_rows(rows, self.model.coding.width)
         n, tables, first = len(rows.target), self.model.tables, 0
         design = replace(

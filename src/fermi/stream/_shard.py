@@ -224,7 +224,7 @@ class Shard:
 
 
 def _ahead(items: Iterator[T]) -> Iterator[T]:
-    """The same items, each made on another thread while the one before is used."""
+    """Make each item on another thread while the one before it is used."""
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(next, items, None)
         while (item := coming.result()) is not None:

@@ -154,7 +154,7 @@ def fitted(folder: Path, engine: Any, **options: Any) -> fermi.FermiClassifier:
 def test_exact_passes_are_those_of_one_process_though_a_worker_dies(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fermi.stream.fit._SAMPLE_ENTRIES", 4_000)  # a start that is not the solution already
+    monkeypatch.setattr("fermi.stream._run._SAMPLE_ENTRIES", 4_000)  # a start that is not the solution already
     engine = Deadly(tmp_path / "killed", "evaluate", 3)
     ours = fitted(folder, engine, solver="lbfgs", tol=1e-9)
     assert (tmp_path / "killed").exists()

@@ -163,7 +163,8 @@ def test_a_fitted_classifier_of_other_classes_is_refused() -> None:
 
 def test_a_fitted_classifier_need_not_be_trainable_here() -> None:
     own, new = OnlyPredicts(plain().fit(SOME.X, SOME.y)), rows(600, seed=2)
-    assert fitted(new, own, prefit=True).reached_
+    with pytest.warns(UserWarning, match="was trained on these rows was not checked"):
+        assert fitted(new, own, prefit=True).reached_
     with pytest.raises(FermiError, match="`estimator` is a OnlyPredicts, without `fit`"):
         fitted(new, own)
 

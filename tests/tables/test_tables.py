@@ -51,7 +51,8 @@ def test_what_is_written_is_read_again(tmp_path: Path, suffix: str) -> None:
         ("t.csv", 'a,b\n"1,2\n3,4', "cannot be read as CSV"),
         ("t.jsonl", "{", "cannot be read as JSON lines"),
         ("t.parquet", "no parquet", "cannot be read as Parquet"),
-        ("t.xlsx", "x", "ends in one of .csv"),
+        ("t.xlsx", "x", "cannot be read as an Excel workbook: File is not a zip file"),
+        ("t.doc", "x", "ends in one of .csv"),
     ],
 )
 def test_files_that_are_no_tables(tmp_path: Path, name: str, content: str, words: str) -> None:

@@ -90,15 +90,15 @@ Ignore = Annotated[
 Weights = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="balanced|LABEL=NUMBER",
-        help="What each true label counts in training, where the notion compares within them; repeatable.",
+        metavar="LABEL=2",
+        help="What a true label counts in training, where the notion compares within labels; or balanced.",
     ),
 ]
 Bins = Annotated[
-    list[str] | None, typer.Option(metavar="COL=A,B", help="Put the numbers of a column into ranges: age=30,50.")
+    list[str] | None, typer.Option(metavar="COL=…", help="Put the numbers of a column into ranges: age=30,50.")
 ]
 Labels = Annotated[
-    list[str] | None, typer.Option(metavar="COL=A:X,B:Y", help="Call the values of a column: sex=0:men,1:women.")
+    list[str] | None, typer.Option(metavar="COL=…", help="Call the values of a column: sex=0:men,1:women.")
 ]
 AsCategory = Annotated[
     list[str] | None, typer.Option(metavar="COL", help="A column of numbers that are names, such as a zip code.")
@@ -108,7 +108,7 @@ AsNumber = Annotated[
 ]
 Date = Annotated[
     list[str] | None,
-    typer.Option(metavar="COL[=FORMAT]", help="A column of dates, with their format where it is in doubt: %d.%m.%Y."),
+    typer.Option(metavar="COL", help="A column of dates, with their format where it is in doubt: born=%d.%m.%Y."),
 ]
 TestFile = Annotated[
     str | None, typer.Option("--test", metavar="FILE", help="Test on the rows of this file, and train on all of FILE.")
@@ -125,7 +125,7 @@ Solver = Annotated[str, typer.Option(help="Of files that are streamed: exact pas
 Passes = Annotated[int | None, typer.Option(help="The most passes over files that are streamed; 1 uses no row twice.")]
 EngineName = Annotated[
     str,
-    typer.Option("--engine", metavar="local|ray", help="Where it runs: on this machine, or on a Ray cluster."),
+    typer.Option("--engine", metavar="NAME", help="Where it runs: local, on this machine, or on a ray cluster."),
 ]
 Address = Annotated[
     str | None,

@@ -7,7 +7,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from fermi._files import whole_file
 from fermi._optional import require
@@ -119,16 +119,17 @@ class _Format:
 
 def _text(separator: str) -> _Format:
     def read(path: Path) -> pd.DataFrame:
-        found = layout(path, separator)
-        for encoding in found.encodings:
-            try:
-                frame = _read_text(path, found.separator, encoding)
-            except UnicodeDecodeError:
-                if encoding == found.encodings[-1]:
-                    raise
-            else:
-                frame.attrs[SEPARATOR] = found.separator
-                return frame
+        with opened(path) as file:  # once: another process may put another file in its place
+            found = layout(file, separator)
+            for encoding in found.encodings:
+                try:
+                    frame = _read_text(file, path, found.separator, encoding)
+                except UnicodeDecodeError:
+                    if encoding == found.encodings[-1]:
+                        raise
+                else:
+                    frame.attrs[SEPARATOR] = found.separator
+                    return frame
         raise AssertionError("one of the encodings is the last")
 
     def write(frame: pd.DataFrame, path: Path) -> None:
@@ -143,17 +144,18 @@ def _text(separator: str) -> _Format:
     return _Format("CSV" if separator == "," else "TSV", read, write)
 
 
-def _read_text(path: Path, separator: str, encoding: str) -> pd.DataFrame:
+def _read_text(file: IO[bytes], path: Path, separator: str, encoding: str) -> pd.DataFrame:
     import pandas as pd
 
     options: dict[str, Any] = {"sep": separator, "skipinitialspace": separator != "\t", "dtype": str}
     options |= {"na_filter": False, "encoding": "utf-8-sig" if encoding == "utf-8" else encoding}
-    with opened(path) as file:
-        header = pd.read_csv(file, header=None, nrows=1, **options).iloc[0]
+    file.seek(0)
+    header = pd.read_csv(file, header=None, nrows=1, **options).iloc[0]
     _refuse_twice(header.str.strip(), path)  # pandas itself would rename the second
     try:
-        with warnings.catch_warnings(), opened(path) as file:
+        with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
+            file.seek(0)
             frame: pd.DataFrame = pd.read_csv(file, index_col=False, **options)
     except pd.errors.ParserWarning:
         raise DataError(f"The file {str(path)!r} has rows with more entries than it has columns.") from None

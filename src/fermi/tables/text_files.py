@@ -54,18 +54,17 @@ def opened(path: Path) -> IO[bytes]:
             return path.open("rb")
 
 
-def layout(path: Path, separator: str) -> Layout:
+def layout(file: IO[bytes], separator: str) -> Layout:
     """Look at the beginning of a file: its encoding by its mark, and the separator that its header has most of.
 
     Parameters
     ----------
-    path : Path
-        The file.
+    file : binary file
+        At its beginning.
     separator : str
         What its suffix stands for, which is taken where the header does not tell otherwise.
     """
-    with opened(path) as file:
-        head = file.read(_HEAD)
+    head = file.read(_HEAD)
     marked = next((name for mark, name in _MARKS if head.startswith(mark)), None)
     if marked is None and b"\0" in head[:200]:  # letters of two bytes without a mark
         marked = "utf-16-le" if head[1:2] == b"\0" else "utf-16-be"

@@ -293,7 +293,7 @@ def _sgd_classifier(shards: Any, run: Run) -> Callable[[], int]:
 
 def _vowpal(shards: Any, run: Run, work: Path) -> Callable[[], int]:
     """Vowpal Wabbit's pass over its cache, which its first call writes from text."""
-    from vowpalwabbit import Workspace  # type: ignore[import-untyped]
+    from vowpalwabbit import Workspace
 
     text, cache, written = work / "rows.vw", work / "rows.vw.cache", min(_VW_ROWS, run.model.tables.rows)
     options = f"-d {text} --cache_file {cache} --loss_function logistic -b 18 --quiet --holdout_off"

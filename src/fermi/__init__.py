@@ -32,7 +32,14 @@ _HOME = {
     ),
     "Contingency": "fermi.measures",
     **dict.fromkeys(
-        ["ConstantPredictionWarning", "FermiError", "SmallGroupWarning", "UnfairTrainingWarning"], "fermi.errors"
+        [
+            "ConstantPredictionWarning",
+            "FermiError",
+            "FragileLabelsWarning",
+            "SmallGroupWarning",
+            "UnfairTrainingWarning",
+        ],
+        "fermi.errors",
     ),
     **dict.fromkeys(["Audit", "RunningAudit", "audit"], "fermi.auditing"),
     "audit_files": "fermi.tables.audited",
@@ -56,6 +63,7 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi.auditing import audit as audit
     from fermi.errors import ConstantPredictionWarning as ConstantPredictionWarning
     from fermi.errors import FermiError as FermiError
+    from fermi.errors import FragileLabelsWarning as FragileLabelsWarning
     from fermi.errors import SmallGroupWarning as SmallGroupWarning
     from fermi.errors import UnfairTrainingWarning as UnfairTrainingWarning
     from fermi.inputs.groups import GroupEncoder as GroupEncoder

@@ -29,6 +29,10 @@ class ConstantPredictionWarning(UserWarning):
     """A model gives every row the same label."""
 
 
+class FragileLabelsWarning(UserWarning):
+    """Labels keep a bound on held-out rows, and a slightly different model may label a group otherwise."""
+
+
 class SmallGroupWarning(UserWarning):
     """Some groups are too small for their rates to mean anything."""
 

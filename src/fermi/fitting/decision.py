@@ -11,8 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fermi._typing import Ints
 from fermi.decisions.figures import Figures, measure
+from fermi.decisions.fragile import said_of_hanging
 from fermi.decisions.stage import Choice, badness
-from fermi.errors import bad_argument
+from fermi.errors import FragileLabelsWarning, bad_argument
 from fermi.fitting.contract import FitT, Trainer
 from fermi.fitting.label_stage import AdjustedLabels, choose_labels, fit_group_models
 from fermi.fitting.lam_search import CHEAP, Pace, Path, Violation, held_out_parts, smallest, violation
@@ -56,10 +57,10 @@ def decide(
         raise bad_argument("max_violation", f"is {bound} without `sensitive_features`", "the groups to compare")
     parts = held_out_parts(problem, held_out, rng)
     path = Path(parts, trainer_for, rng)
-    labels = None
+    labels, hanging = None, list[str]()
     if settings.decision != "argmax":
         progress.say(f"λ = {settings.lam:.4g}: labels within {bound:g}")
-        labels = choose_labels(parts, path.rows, path.probabilities_at(settings.lam), bound)
+        labels, hanging = choose_labels(parts, path.rows, path.probabilities_at(settings.lam), bound)
     by_lam = _by_lam(path, bound, labels, progress, pace) if settings.decision != "labels" else None
     if labels is None or (by_lam is not None and _keeps_lam(by_lam, path, bound, labels)):
         assert by_lam is not None, "one of the two is always tried"
@@ -70,6 +71,8 @@ def decide(
         found = Decision(settings.lam, tried, adjusted, labels.figures, labels.excess == 0.0)
     if not found.reached:
         warnings.warn(_shortfall(found, bound), ConvergenceWarning, stacklevel=3)  # the line that called `fit`
+    elif found.labels is not None and hanging:
+        warnings.warn(said_of_hanging(hanging), FragileLabelsWarning, stacklevel=3)
     return found
 
 

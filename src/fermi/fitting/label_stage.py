@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fermi._typing import Floats, Ints
+from fermi.decisions.fragile import hanging_groups
 from fermi.decisions.group_models import CellModel, default_group_model, group_features, kinds_of_cell
 from fermi.decisions.judged import JudgedRows
 from fermi.decisions.requirements import Requirements
@@ -43,8 +44,10 @@ def fit_group_models(problem: Problem) -> tuple[CellModel, ...]:
     return tuple(found)
 
 
-def choose_labels(parts: Sequence[tuple[Problem, Problem]], judged: Problem, F: Floats, bound: float) -> Choice:
-    """Choose labels within a bound on held-out rows.
+def choose_labels(
+    parts: Sequence[tuple[Problem, Problem]], judged: Problem, F: Floats, bound: float
+) -> tuple[Choice, list[str]]:
+    """Choose labels within a bound on held-out rows, and name the groups whose labels hang by a thread.
 
     Parameters
     ----------
@@ -62,5 +65,6 @@ def choose_labels(parts: Sequence[tuple[Problem, Problem]], judged: Problem, F: 
         for t, model in enumerate(fit_group_models(trained)):
             each[t].append(model.probabilities(group_features(rows.X)))
     q = tuple(np.concatenate(found) for found in each)
-    stage = Stage(JudgedRows(F, q, judged.target, judged.cells(), judged.weight, F.argmax(axis=1)))
-    return stage.choose(Requirements.read(bound))
+    facts = JudgedRows(F, q, judged.target, judged.cells(), judged.weight, F.argmax(axis=1))
+    choice = Stage(facts).choose(Requirements.read(bound))
+    return choice, hanging_groups(facts, choice.rule, [attribute.labels for attribute in judged.attributes])

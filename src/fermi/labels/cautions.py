@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from fermi.errors import ConstantPredictionWarning, SmallGroupWarning, listed
+from fermi.decisions.fragile import hanging_groups, said_of_hanging
+from fermi.errors import ConstantPredictionWarning, FragileLabelsWarning, SmallGroupWarning, listed
 from fermi.labels.choosing import Chosen
 from fermi.labels.training import TrainedLabels
 
@@ -26,6 +27,11 @@ def caution(trained: TrainedLabels, chosen: Chosen, *, level: int) -> None:
             SmallGroupWarning,
             stacklevel=level,
         )
+    hanging = hanging_groups(
+        trained.stage.rows, choice.rule, [attribute.labels for attribute in trained.problem.attributes]
+    )
+    if hanging and chosen.reached and chosen.upper_limit is None:  # a certificate is of the final models
+        warnings.warn(said_of_hanging(hanging), FragileLabelsWarning, stacklevel=level)
     if not chosen.reached:
         warnings.warn(chosen.shortfall, ConvergenceWarning, stacklevel=level)
     if len(np.unique(choice.labels)) == 1 and len(np.unique(trained.stage.own_labels)) > 1:

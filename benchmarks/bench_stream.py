@@ -1,12 +1,10 @@
 """Files larger than memory: peak memory, rows per second, and the objective beside that of the rows in memory.
 
 Files of 40 columns are generated (26 numbers, 11 categories of 8 words, two sensitive columns and the label; pyarrow's
-default options), 2 million rows of them. For 10 and 20 million these files are linked 5 and 10 times: every pass reads
-and decodes all of them. `--dataset FOLDER` says where, and keeps them; otherwise they go into a temporary folder.
-`--quick` takes 200,000 rows.
+default options), 2, 10 and 20 million rows of them. `--dataset FOLDER` says where, and keeps them; otherwise they go
+into a temporary folder. `--quick` takes 200,000 rows.
 
-Memory is the largest resident size of a process of its own that does nothing else, over the first pass and two more.
-Speed is measured in one process,
+Memory is the largest resident size of a process of its own that does nothing else. Speed is measured in one process,
 every entrant in turn and the best of three turns: a scan by pyarrow of the same columns (the faster of its defaults and
 of dictionary-encoded text, which `fit_stream` reads), an exact pass, an epoch of sgda. With all cores, and then all on
 one: there Vowpal Wabbit passes over its own cache file (a binary copy of the rows, so that it neither decodes Parquet
@@ -63,10 +61,14 @@ def measure(dataset: str | None = None, quick: bool = False) -> list[dict[str, A
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(dataset or temporary).absolute()
         sizes = QUICK if quick else SIZES
-        files = generate(folder / "rows", sizes[0], per_file=min(PER_FILE, sizes[0] // 4))
+        files = generate(folder / "rows", sizes[-1], per_file=min(PER_FILE, sizes[0] // 4))
         cases = []
         for n in sizes:
-            part = linked(files, folder / f"rows-{n}", n // sizes[0])
+            part = folder / f"rows-{n}"
+            part.mkdir(exist_ok=True)
+            for file in files[: -(-n * len(files) // sizes[-1])]:
+                if not (part / file.name).exists():
+                    (part / file.name).hardlink_to(file)
             cases += [_memory(part, n, what) for what in COMMANDS]
         first = folder / f"rows-{sizes[0]}"
         cases.append(_objective(first, sizes[0]))
@@ -134,16 +136,6 @@ def _table(n: int, rng: np.random.Generator, slopes: Floats, steps: Floats, grou
     return pa.table(columns)
 
 
-def linked(files: list[Path], folder: Path, times: int) -> Path:
-    """A folder in which each file stands so many times."""
-    folder.mkdir(exist_ok=True)
-    for k in range(times):
-        for file in files:
-            if not (folder / f"{k}-{file.name}").exists():
-                (folder / f"{k}-{file.name}").hardlink_to(file)
-    return folder
-
-
 def _child(arguments: list[str]) -> dict[str, Any]:
     """Run a process of its own: what it printed, its seconds, and the most memory it had."""
     began = time.perf_counter()
@@ -160,32 +152,20 @@ def _memory(folder: Path, n: int, what: str) -> dict[str, Any]:
     kind, solver = COMMANDS[what]
     if kind == "train":
         with tempfile.TemporaryDirectory() as out:
-            options = [
-                "--target",
-                "y",
-                "--sensitive",
-                "sex",
-                "--sensitive",
-                "race",
-                "--lam",
-                str(LAM),
-                "--passes",
-                "2",
-                "--json",
-            ]
+            options = ["--target", "y", "--sensitive", "sex", "--sensitive", "race", "--lam", str(LAM), "--json"]
             found = _child(["-m", "fermi", "train", str(folder), *options, "--output", f"{out}/model"])
             told = json.loads(found.pop("out"))
             facts = {"passes": told["passes"], "objective": told["objective"]}
     else:
-        found = _child([__file__, "fit", solver, str(folder), "2"])
+        found = _child([__file__, "fit", solver, str(folder)])
         facts = json.loads(found.pop("out"))
     return {"case": f"memory: {what}, {n:,} rows", "rows": n, **found, **facts}
 
 
-def fitted(solver: str, folder: str, passes: str = "") -> fermi.FermiClassifier:
+def fitted(solver: str, folder: str) -> fermi.FermiClassifier:
     """A model of the files."""
     model = fermi.FermiClassifier(lam=LAM, solver=solver, random_state=0)
-    return fit_stream(model, folder, target="y", sensitive=SENSITIVE, passes=int(passes) if passes else None)
+    return fit_stream(model, folder, target="y", sensitive=SENSITIVE)
 
 
 def _objective(folder: Path, n: int) -> dict[str, Any]:
@@ -337,7 +317,7 @@ def show(cases: list[dict[str, Any]]) -> None:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     if sys.argv[1] == "fit":
-        found = fitted(*sys.argv[2:5])
+        found = fitted(*sys.argv[2:4])
         print(json.dumps({"passes": int(found.n_iter_), "objective": found.history_[-1]["objective"]}))
     else:
         print(json.dumps(speed(*sys.argv[2:5])))

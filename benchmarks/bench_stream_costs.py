@@ -104,5 +104,8 @@ def draw(cases: list[dict[str, Any]]) -> None:
 def show(cases: list[dict[str, Any]]) -> None:
     """Print the cases."""
     for case in cases:
-        slopes = [f"{name} {case[name]:.2f}" for name in ("exact_exponent", "epoch_exponent") if name in case]
-        print(f"{case['case']}: exact {case['exact']:.3f} s, epoch {case['epoch']:.3f} s", *slopes, sep="; ")
+        slopes = ", ".join(f"{name} {case[name]:.2f}" for name in ("exact_exponent", "epoch_exponent") if name in case)
+        print(
+            f"{case['case']}: exact {case['exact']:.3f} s, epoch {case['epoch']:.3f} s"
+            + (f" ({slopes})" if slopes else "")
+        )

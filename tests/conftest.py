@@ -25,8 +25,12 @@ settings.register_profile("fermi", deadline=None, max_examples=150, derandomize=
 settings.register_profile("fast", parent=settings.get_profile("fermi"), max_examples=30)
 settings.load_profile("fermi")
 
-# Rooms whose tests run whole commands, files, curves, figures or other people's methods: all of them count as slow.
-WHOLE = ("baselines", "boosting", "cli", "datasets", "experiments", "report", "tables", "tradeoff")
+# Rooms whose tests run whole commands, files, curves, audits, figures or other people's methods: all of them count as
+# slow but for those marked `heart`.
+WHOLE = (
+    "auditing", "baselines", "boosting", "cli", "datasets", "engines", "experiments", "labels", "report", "stream",
+    "tables", "tradeoff",
+)  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "home_of" in getattr(item, "fixturenames", ()):
             item.add_marker("needs_data")
-        if any(folder in item.path.parents for folder in slow):
+        if any(folder in item.path.parents for folder in slow) and item.get_closest_marker("heart") is None:
             item.add_marker("slow")
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
 

@@ -40,6 +40,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "package"), CASES)
 def test_the_fairness_term_closes_the_gap(name: str, package: str) -> None:
     pytest.importorskip(package)

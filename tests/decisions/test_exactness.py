@@ -72,6 +72,7 @@ def test_so_it_is_without_any_difference_allowed_up_to_one_point(notion: str) ->
     assert choice.figures.error == pytest.approx(best_error(law, notion, Requirements(0.0)), abs=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [

@@ -61,7 +61,8 @@ def before_after(data: Any, plain: FermiClassifier, fair: FermiClassifier) -> No
             ax.text(rate + 1.4, place, f"{rate:.1f}%", va="center")
         ax.set_yticks(range(len(rates)), [{"Female": "women", "Male": "men"}[str(g).split("=")[-1]] for g in rates.index])
         ax.set_xlim(0, 34)
-        ax.set_xlabel("share predicted to earn over $50,000 (test rows)")
+        ax.xaxis.set_major_formatter("{x:g}%")
+    figure.supxlabel("share of the test rows predicted to earn over $50,000", fontsize=10)
     save(figure, "before-after")
 
 

@@ -8,4 +8,5 @@ html_theme = "furo"
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_member_order = "bysource"
 exclude_patterns = ["_build"]
-myst_heading_anchors = 2
+myst_heading_anchors = 3
+myst_enable_extensions = ["deflist"]

@@ -3,7 +3,9 @@
 import fermi
 
 QUESTION = "If the shares of women and men who get the offer may differ by at most {:.0f} points:"
-ANSWER = "  {:.0f} of 1,000 decisions are wrong ({:+.0f} against the plain model), and the shares differ by {:.1f} points."
+ANSWER = (
+    "  {:.0f} of 1,000 decisions are wrong ({:+.0f} against the plain model), and the shares differ by {:.1f} points."
+)
 
 
 def main(agreed: float = 0.05) -> tuple[fermi.FermiClassifier, float]:

@@ -15,7 +15,7 @@ def main(bound: float = 0.03) -> tuple[float, float]:
 
     labels = vendor.predict(data.X_test)
     found = fermi.audit(data.y_test, labels, sensitive_features=data.s_test)
-    print(found.frame[["size", "rate_>50K", "error"]].round(3).to_string())
+    print(found.frame[["rows", "rate_>50K", "error"]].round(3).to_string())
 
     # Rows that the vendor's model was not trained on decide which labels its scores get.
     ours = fermi.FairLabels(vendor, max_violation=bound, prefit=True, random_state=0)

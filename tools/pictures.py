@@ -59,7 +59,9 @@ def before_after(data: Any, plain: FermiClassifier, fair: FermiClassifier) -> No
             ax.barh(place, rate, color=WOMEN if "Female" in str(group) else MEN, height=0.62)
             ax.errorbar(rate, place, xerr=reach, color="black", capsize=3, linewidth=1)
             ax.text(rate + 1.4, place, f"{rate:.1f}%", va="center")
-        ax.set_yticks(range(len(rates)), [{"Female": "women", "Male": "men"}[str(g).split("=")[-1]] for g in rates.index])
+        ax.set_yticks(
+            range(len(rates)), [{"Female": "women", "Male": "men"}[str(g).split("=")[-1]] for g in rates.index]
+        )
         ax.set_xlim(0, 34)
         ax.xaxis.set_major_formatter("{x:g}%")
     figure.supxlabel("share of the test rows predicted to earn over $50,000", fontsize=10)
@@ -97,7 +99,10 @@ def path(data: Any) -> None:
     woman = (data.s_test == "Female").to_numpy().ravel()
     for lam in lams:
         model.set_params(lam=lam).fit(data.X_train, data.y_train, sensitive_features=data.s_train)
-        given = {"labels": model.predict(data.X_test) == ">50K", "probabilities": model.predict_proba(data.X_test)[:, 1]}
+        given = {
+            "labels": model.predict(data.X_test) == ">50K",
+            "probabilities": model.predict_proba(data.X_test)[:, 1],
+        }
         for kind, values in given.items():
             lines.setdefault(f"women, {kind}", []).append(100 * values[woman].mean())
             lines.setdefault(f"men, {kind}", []).append(100 * values[~woman].mean())

@@ -9,9 +9,7 @@ import pytest
 from tests.pages.blocks import ROOT, Block, as_shown, blocks, commands, pages, run
 from tests.pages.worlds import PACKAGES, names_for
 
-WITH_CODE = [
-    page for page in pages() if any(block.language in ("python", "console", "bash") for block in blocks(page))
-]
+WITH_CODE = [page for page in pages() if any(block.language in ("python", "console", "bash") for block in blocks(page))]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What a reader of a page has at hand: rows as arrays and tables, and files. Pages that begin from nothing get nothing."""
+"""What a reader of a page has at hand: rows as arrays and tables, and files; nothing where a page begins from nothing."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def _write_files() -> None:
     frame.to_csv("applicants.csv", index=False)
     frame.iloc[:50].to_csv("new.csv", index=False)
     rng = np.random.default_rng(0)
-    frame.assign(score=np.clip(0.3 + 0.4 * frame["outcome"] + 0.2 * rng.standard_normal(len(frame)), 0.01, 0.99)).to_csv(
-        "scored.csv", index=False
-    )
+    frame.assign(
+        score=np.clip(0.3 + 0.4 * frame["outcome"] + 0.2 * rng.standard_normal(len(frame)), 0.01, 0.99)
+    ).to_csv("scored.csv", index=False)
     people = frame.assign(sex=rng.choice(["F", "M"], len(frame)), race=rng.choice(["A", "B"], len(frame)))
     for folder, column in (("applicants", None), ("rows", None), ("predictions", "prediction")):
         Path(folder).mkdir()

@@ -21,7 +21,9 @@ def main(bound: float = 0.1) -> tuple[fermi.Audit, fermi.Audit]:
         labels = chosen.predict(data.X_test)
         found = fermi.audit(data.y_test, labels, sensitive_features=data.s_test, notion="equalized_odds")
         gap = found.record.measure("parity_difference")
-        print(f"{title}: error {(labels != data.y_test).mean():.3f}, gap {gap.value:.3f} [{gap.low:.3f}, {gap.high:.3f}]")
+        print(
+            f"{title}: error {(labels != data.y_test).mean():.3f}, gap {gap.value:.3f} [{gap.low:.3f}, {gap.high:.3f}]"
+        )
         print(found.frame[["rows", "error", "tpr_1", "fpr_1"]].round(3).to_string(), "\n")
         audits.append(found)
     return audits[0], audits[1]

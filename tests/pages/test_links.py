@@ -11,7 +11,7 @@ from tests.pages.blocks import FENCE, ROOT
 
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-NAMED = re.compile(r"`(?:python )?((?:examples|tools|tests|benchmarks|src|docs)/[\w./-]+\.\w+)`")
+NAMED = re.compile(r"`(?:python )?((?:examples|tools|tests|benchmarks|src|docs)/(?![\w/]*NAME)[\w./-]+\.\w+)`")
 
 
 def anchors(page: Path) -> set[str]:

@@ -1,4 +1,4 @@
-"""What a reader of a page has at hand: rows as arrays and tables, and files; nothing where a page begins from nothing."""
+"""What a reader of a page has at hand: rows and files, and nothing where a page begins from nothing."""
 
 from __future__ import annotations
 

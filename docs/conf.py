@@ -5,6 +5,7 @@ release = __version__
 copyright = "2026, the fermi authors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
+html_title = f"fermi {release}"
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_member_order = "bysource"
 exclude_patterns = ["_build"]

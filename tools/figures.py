@@ -28,13 +28,13 @@ PEERS = {
     "zhang": "adversarial debiasing",
 }
 FACTS = {
-    "nonbinary_target": "more than two classes",
-    "nonbinary_attribute": "more than two groups",
-    "beyond_logistic": "beyond linear models",
-    "stochastic": "trains on batches",
-    "unbiased": "unbiased at any batch size",
-    "convergent": "proven to converge there",
-    "unknown_attribute": "uses rows of unknown group",
+    "nonbinary_target": "classes",
+    "nonbinary_attribute": "groups",
+    "beyond_logistic": "models",
+    "stochastic": "batches",
+    "unbiased": "unbiased",
+    "convergent": "converges",
+    "unknown_attribute": "unknown",
 }
 NOTIONS = {
     "demographic_parity": "demographic parity",
@@ -57,11 +57,11 @@ def written(lines: Iterable[Iterable[str]]) -> str:
 
 def capabilities() -> str:
     """What each method can do, as its capabilities in the code say; the tests hold the methods to them."""
-    lines = [["", *FACTS.values(), "predicts without the attribute", "one label per row"]]
+    lines = [["", *FACTS.values(), "blind", "certain"]]
     for name, title in PEERS.items():
         own = baselines.find(name).capabilities
         held = [*(getattr(own, fact) for fact in FACTS), not own.needs_attribute, not own.draws]
-        lines.append([title, *("yes" if fact else "no" for fact in held)])
+        lines.append([title, *("yes" if fact else "·" for fact in held)])
     return written(lines)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from fermi.baselines.fermi import LAM
 from fermi.experiments.figure import Cell, Figure
 from fermi.experiments.figures._tradeoffs import dominance, gains_over_naive, grid, listed_gains
 from fermi.experiments.judging.claims import Claim, Verdict, verdicts
@@ -23,6 +24,8 @@ BATCHES = {1: 4000, 2: 4000, 4: 4000, 16: 2000, 64: 1000}  # and the steps that 
 _QUICK_STEPS = 600
 _ROWS, _QUICK_ROWS = 24_420, 2_250  # that train
 STRENGTHS = (0.0, 0.25, 0.45, 0.65, 1.0)
+# FERMI's λ on batches: beyond 20 so few steps lead nowhere, and below 0.1 nothing happens. As many as the others have.
+FERMI_LAMS = (0.1, 0.6, 3.5, 20.0)
 # Without `baharlouei`, whose penalty is that of `mary` where there are two groups and two classes, as the paper says.
 RIVALS = ("mary", "cho_kde", "cho_mi", "zhang", "fairret", "prost", "cooper")
 BY = ("batch_size", "blind")
@@ -39,10 +42,20 @@ def steps_of(size: int, quick: bool = False) -> int:
 def cells(quick: bool) -> Iterator[Cell]:
     """The cells of figure 2: every method at every batch size, FERMI with its own passes too, and all rows at once."""
     for size in BATCHES:
-        budget = {"steps": steps_of(size, quick), "batch_size": size, "strengths": STRENGTHS}
-        yield from grid(quick, ("fermi", *RIVALS), **budget, budget="equal steps")
-        yield from grid(quick, ("fermi",), **{**budget, "steps": None}, budget="own passes")
-    yield from grid(quick, ("fermi", "none", "naive"), strengths=tabular.STRENGTHS, budget="all rows")
+        same = {"batch_size": size, "out_of_fold": False}
+        steps = steps_of(size, quick)
+        yield from grid(quick, RIVALS, **same, steps=steps, strengths=STRENGTHS, budget="equal steps")
+        for count, budget in ((steps, "equal steps"), (None, "own passes")):
+            yield from grid(quick, ("fermi",), **same, steps=count, strengths=fermi_strengths(), budget=budget)
+    yield from grid(
+        quick, ("fermi", "none", "naive"), strengths=tabular.STRENGTHS, budget="all rows", out_of_fold=False
+    )
+
+
+def fermi_strengths() -> tuple[float, ...]:
+    """The strengths at which FERMI's λ is one of `FERMI_LAMS`."""
+    low, high = LAM
+    return tuple(float(np.log(lam / low) / np.log(high / low)) for lam in FERMI_LAMS)
 
 
 def equal(records: pd.DataFrame) -> pd.DataFrame:

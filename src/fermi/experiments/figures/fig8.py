@@ -8,7 +8,6 @@ import pandas as pd
 
 from fermi.experiments.figure import Cell
 from fermi.experiments.figures._tradeoffs import (
-    FEW_STRENGTHS,
     FULL_BATCH,
     damage,
     dominance,
@@ -23,7 +22,7 @@ BY = ("forced", "blind")
 
 def cells(quick: bool) -> Iterator[Cell]:
     """The cells of figure 8: every method with 10% of the groups forced, in three draws, and with none forced."""
-    yield from grid(quick, FULL_BATCH, forced=0.1, strengths=FEW_STRENGTHS)
+    yield from grid(quick, FULL_BATCH, forced=0.1)
     yield from grid(quick, FULL_BATCH)
 
 

@@ -82,7 +82,8 @@ class Curve:
             return {"error": same, "violation": 0.0, "strength": np.nan, "constant": 1.0, "blocks": blocks}
         return {
             "error": between(self._column(f"test_{error}"), place),
-            "violation": np.abs(between(self._column(f"test_{gaps}"), place)).max(),
+            # Of each model of the setting, and then the mean.
+            "violation": np.abs(between(self._column(f"test_{gaps}"), place)).max(axis=-1).mean(),
             "strength": between(self._column("strength"), place),
             "constant": 0.0,
             "blocks": None if self.reading.error else between(self._column(BLOCKS), place),
@@ -107,7 +108,7 @@ def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataF
     `outcome` is "above" where the rival's error is larger and "below" where it is smaller, beyond the 95% interval of
     the paired difference, if the one with the smaller error keeps the level on the test rows, or is no less fair than
     the other, but for the standard error of a gap; "same" where neither can be told; "noise" where the level is less
-    than that standard error, on the test rows or on those that choose the knob; "one run" where there is no interval.
+    than two such errors of the rows that choose the knob, or one of the test rows; "one run" where there is no interval.
     """
     chosen = at_levels(records, levels)
     floor, noise = (typical(records[f"{part}_standard_error"]) for part in ("val", "test"))
@@ -122,7 +123,7 @@ def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataF
             difference, width = uncertain(_differences(pairs))
             means = pairs["violation"].mean(), pairs["violation_rival"].mean()
             outcome = outcome_of(difference, width, excesses(*means, level), noise)
-            outcome = "noise" if level < max(floor, noise) else outcome
+            outcome = "noise" if level < max(2.0 * floor, noise) else outcome
             rows.append([level, method, len(pairs), difference, width, outcome])
     return pd.DataFrame(rows, columns=["level", "method", "runs", "difference", "width", "outcome"])
 

@@ -1,8 +1,8 @@
 """How the time of a fit grows with rows, columns, classes and groups, each by itself, with a picture of it.
 
 The exact solvers go to their default tolerance, so that their iterations may change along the way: they are kept beside
-the seconds. The stochastic one makes a single pass in batches of 64. One thread, and seconds of its processor time, which
-other work on the machine changes little. The picture is `docs/growth.png`.
+the seconds. The stochastic one makes a single pass in batches of 64. One thread, and seconds of its processor time,
+which other work on the machine changes little. The picture is `docs/growth.png`.
 """
 
 from __future__ import annotations

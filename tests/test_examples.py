@@ -21,11 +21,11 @@ TRANSFORMERS = r"ignore:'pin_memory' argument is set as true but no accelerator:
 CASES = [
     pytest.param("plain_loop", "torch"),
     # These load large libraries first.
-    pytest.param("lightning_module", "lightning", marks=[pytest.mark.slow, pytest.mark.filterwarnings(*LIGHTNING)]),
+    pytest.param("lightning_module", "lightning", marks=pytest.mark.filterwarnings(*LIGHTNING)),
     pytest.param(
-        "huggingface_trainer", "transformers", marks=[pytest.mark.slow, pytest.mark.filterwarnings(TRANSFORMERS)]
+        "huggingface_trainer", "transformers", marks=[pytest.mark.long, pytest.mark.filterwarnings(TRANSFORMERS)]
     ),
-    pytest.param("accelerate_loop", "accelerate", marks=pytest.mark.slow),
+    pytest.param("accelerate_loop", "accelerate", marks=pytest.mark.long),
 ]
 
 

@@ -37,7 +37,11 @@ def counts_steps(method: Any) -> bool:
     return "steps" in (baselines.find(method) if isinstance(method, str) else method)._get_param_names()
 
 
-CASES = [(name, notion) for name in METHODS for notion in baselines.find(name).capabilities.notions]
+CASES = [
+    pytest.param(name, notion, marks=[pytest.mark.long] if place and not name.startswith("fermi") else [])
+    for name in METHODS
+    for place, notion in enumerate(baselines.find(name).capabilities.notions)
+]
 
 
 @functools.cache

@@ -16,7 +16,11 @@ def main(lam: float = 5.0, n: int = 3000) -> tuple[float, float]:
     x = torch.where(torch.rand(n, 12) < 0.3, 5 + 10 * s[:, None] + torch.randint(5, (n, 12)), x)  # words of the group
     y, cut = (merit + 0.8 * (0.5 - s) + 0.3 * torch.randn(n) < 0).long(), 2 * n // 3
     layer = nn.TransformerEncoderLayer(32, nhead=2, dim_feedforward=64, dropout=0.0, batch_first=True)
-    embed, encode, head = nn.Embedding(20, 32), nn.TransformerEncoder(layer, 1, enable_nested_tensor=False), nn.Linear(32, 2)
+    embed, encode, head = (
+        nn.Embedding(20, 32),
+        nn.TransformerEncoder(layer, 1, enable_nested_tensor=False),
+        nn.Linear(32, 2),
+    )
     model, reg = nn.ModuleList([embed, encode, head]), FermiRegularizer.from_labels(s[:cut], n_classes=2, lam=lam)
     optimizer = torch.optim.Adam([{"params": model.parameters(), "lr": 3e-3}, {"params": reg.parameters(), "lr": 0.1}])
     for rows in (rows for _ in range(8) for rows in torch.randperm(cut).split(64)):

@@ -42,7 +42,7 @@ def run(
     found, notes = audit_file(file, question, engine)
     words = judged_words(found, question.asked)
     require(words.verdict, required=required)
-    found = found.with_words(*words)
+    found = found.with_words(*words, facts=_facts(file, question), target=question.target or "")
     groups = [group_summary(g) for g in found.record.groups]
     document = {**verdict_summary(words, None), **audit_summary(found.record), "groups": groups}
     text = json.dumps({**document, "notes": [*notes, *found.record.notes]}, ensure_ascii=False, indent=2)
@@ -58,6 +58,16 @@ def run(
         print(f"Note: {printable(note)}")
     if output is not None:
         print(f"Written: {printable(output)}")
+
+
+def _facts(file: str, question: Question) -> dict[str, str]:
+    """Where the audited predictions come from."""
+    given = {
+        "Target": question.target,
+        "Prediction": question.prediction,
+        "Probabilities": ", ".join(question.probability),
+    }
+    return {"Data": Path(file).name or file} | {name: value for name, value in given.items() if value}
 
 
 def _width() -> int:

@@ -318,7 +318,7 @@ ENDINGS = [("tradeoff", "SIGINT"), ("train", "SIGTERM"), ("tradeoff", "SIGHUP")]
 
 @pytest.mark.parametrize(
     ("command", "ended_by"),
-    [("train", "SIGINT"), *(pytest.param(*case, marks=pytest.mark.slow) for case in ENDINGS)],
+    [("train", "SIGINT"), *(pytest.param(*case, marks=pytest.mark.long) for case in ENDINGS)],
 )
 def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str, ended_by: str) -> None:
     pytest.importorskip("lightgbm", reason="the extra `boosting` is not installed")

@@ -71,7 +71,7 @@ def _audits(point: PointRecord, change: Callable[[AuditRecord], AuditRecord]) ->
 
 
 def _without_calibration(audit: AuditRecord) -> tuple[Any, ...]:
-    return tuple(replace(group, calibration=()) for group in audit.groups)
+    return tuple(replace(group, calibration=(), roc={}) for group in audit.groups)
 
 
 def _plain(value: Any) -> Any:

@@ -16,7 +16,7 @@ function figuresOf(audit) {
   const judged = audit.judged ? [["gap of groups with enough rows", "", audit.judged.gap], ["four-fifths ratio", audit.judged.favourable, audit.judged.ratio]] : []; // prettier-ignore
   const overall = [...all, ...judged, ...measures].map((each) => ["", audit.rows, ...each]);
   const groups = audit.groups.flatMap((group) => {
-    const named = [["rate", group.rates], ["tpr", group.tpr], ["fpr", group.fpr], ["mean probability", group.soft_rates]]; // prettier-ignore
+    const named = [["rate", group.rates], ["tpr", group.tpr], ["fpr", group.fpr], ["precision", group.precision], ["auc", group.auc], ["mean probability", group.soft_rates]]; // prettier-ignore
     const rates = named.flatMap(([name, pairs]) => pairs.map(([label, estimate]) => [name, label, estimate]));
     return [...rates, ["error", "", group.error]].map((each) => [group.group, group.rows, ...each]);
   });

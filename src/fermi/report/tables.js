@@ -61,6 +61,8 @@ function groupsTable(audit, outcome) {
     ["Error", (group) => group.error],
     [`TPR of ${called(outcome)}`, (group) => rateOf(group, "tpr", outcome, audit.classes)],
     [`FPR of ${called(outcome)}`, (group) => rateOf(group, "fpr", outcome, audit.classes)],
+    [`Precision of ${called(outcome)}`, (group) => rate(group.precision)],
+    ["AUC", (group) => rate(group.auc) ?? new Map(group.auc).values().next().value, number],
   ].filter(([, of]) => audit.groups.some((group) => of(group)));
   const rows = arrangedGroups(audit).map((group) =>
     make(
@@ -68,7 +70,7 @@ function groupsTable(audit, outcome) {
       {},
       rowHead(group.group, group.note ? make("span", { class: "what" }, group.note) : null),
       textCell(count(group.rows)),
-      ...shown.map(([, of]) => estimateCell(of(group), percent)),
+      ...shown.map(([, of, format = percent]) => estimateCell(of(group), format)),
     ),
   );
   return table(

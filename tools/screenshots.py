@@ -64,12 +64,12 @@ def pages(folder: Path) -> dict[str, Path]:
         return output if command == "audit" else output / "report.html"
 
     eight = applicants(16_000, 8, 0.6, small=2)
-    # Two features of two values each: no model comes close to the bound, and the one within it is well within it.
-    two = applicants(40_000, 2, 0.5)
-    two = two.assign(score=(two["score"] > 0.0).astype(int), history=(two["history"] > 0.0).astype(int), amount=1)
+    # Labels are chosen up to the bound: what is met with room to spare is met by rows of a later, kinder year.
+    applicants(12_000, 2, 0.15, seed=1).to_csv(folder / "later.csv", index=False)
+    later = ("--test", str(folder / "later.csv"))
     by_odds = ("--notion", "equalized_odds")
     return {
-        "met, 2 groups": made("two", two, "train", "--max-violation", "0.05", "--decision", "argmax"),
+        "met, 2 groups": made("two", applicants(40_000, 2, 0.5), "train", "--max-violation", "0.1", *later),
         "missed, audit of 8 groups": made("eight", eight, "audit", "--max-violation", "0.1"),
         "undecided, 8 groups": made("odds", eight, "train", "--max-violation", "0.05", *by_odds),
         "120 groups": made("many", applicants(30_000, 120, 0.8, small=6), "train", "--max-violation", "0.1"),

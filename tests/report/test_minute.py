@@ -180,7 +180,7 @@ def test_shares_have_one_unit(open_page: Opener) -> None:
 
 def test_a_table_says_that_it_goes_on_beyond_a_phone(open_page: Opener) -> None:
     opened = open_page(SAMPLES["four groups, three classes"](), width=390, phone=True)
-    hint = "getComputedStyle(document.querySelector('#groups-table'), '::before').content"
+    hint = "getComputedStyle(document.querySelector('#measures'), '::before').content"
     assert "goes on to the right" in opened.page.evaluate(hint)
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
     opened.page.set_viewport_size({"width": 1200, "height": 900})

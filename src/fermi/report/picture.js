@@ -72,7 +72,9 @@ const arrangedGroups = (audit) => arranged(audit).map(({ group }) => group);
 // From a round number below the least to one above the most, with a line every so often.
 function scaleOf(rows) {
   const judged = rows.filter(({ few }) => !few);
-  const all = (judged.length ? judged : rows).flatMap(({ rate, before, low, high }) => [rate, before, low, high]);
+  // Every dot has its place; intervals of groups with few rows may be cut off, being as long as the picture.
+  const ends = (judged.length ? judged : rows).flatMap(({ low, high }) => [low, high]);
+  const all = [...rows.flatMap(({ rate, before }) => [rate, before]), ...ends];
   const [least, most] = domainOf(all, { zero: Math.min(...all.filter(isNumber)) < 0.4 });
   const step = most - least > 0.5 ? 0.2 : most - least > 0.2 ? 0.1 : most - least > 0.06 ? 0.05 : 0.01;
   const low = Math.max(0, Math.floor(least / step + 1e-9) * step);

@@ -33,7 +33,18 @@ def work(name: str, first: int, count: int) -> None:
 
 def watch(name: str, first: int, count: int) -> list[tuple[int, str]]:
     """Let another process try cases; one that ends it is a finding, and the next one goes on."""
-    command = [sys.executable, "-m", "tests.fuzz", "--work", "--only", name, "--seed", str(first), "--cases", str(count)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.fuzz",
+        "--work",
+        "--only",
+        name,
+        "--seed",
+        str(first),
+        "--cases",
+        str(count),
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60 + LIMIT + 10 * count, check=False)
         out, how = done.stdout, f"the process ended with {done.returncode}: {done.stderr[-400:]}"

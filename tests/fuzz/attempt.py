@@ -74,11 +74,18 @@ def _wording(message: str) -> str | None:
     return None
 
 
-def _where(error: Exception) -> str:
+def _where(error: Exception) -> str | None:
     frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, TypeError | ValueError) and _said_by_theirs(frames):
+        return None
     own = [frame for frame in frames if f"{os.sep}fermi{os.sep}" in frame.filename]
     place = f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else "nowhere in the package"
     return f"{type(error).__name__} at {place}: {' '.join(str(error).split())[:200]}"
+
+
+def _said_by_theirs(frames: traceback.StackSummary) -> bool:
+    """Whether a classifier that the user gave to `FairLabels` says so itself, as it would without it."""
+    return any(Path(f.filename).name == "wrapped.py" and f.name in ("fit", "probabilities", "said_of") for f in frames)
 
 
 def _give_back(folder: Path) -> None:

@@ -26,7 +26,24 @@ KINDS: dict[str, dict[str, Any]] = {
     "linear": {}, "labels": {"max_violation": 0.05, "decision": "labels"}, "boosting": {"n_estimators": 4},
     "mlp": {"max_epochs": 1},
 }  # fmt: skip
-STRANGE: tuple[Any, ...] = (None, True, 0, -1, 5, 1.5, 1e308, 10**30, float("nan"), "", "x", "\0", [], [1], {}, {"a": []})
+STRANGE: tuple[Any, ...] = (
+    None,
+    True,
+    0,
+    -1,
+    5,
+    1.5,
+    1e308,
+    10**30,
+    float("nan"),
+    "",
+    "x",
+    "\0",
+    [],
+    [1],
+    {},
+    {"a": []},
+)
 
 
 @cache
@@ -81,7 +98,11 @@ def trees(text: str, rng: Rng) -> str:
         k = int(rng.integers(len(lines)))
         name, sign, values = lines[k].partition("=")
         entries, kind = values.split(" "), rng.random()
-        new = str(rng.choice(["0", "-1", "-2", "1", "2", "99999999", "-99999999", "nan", "inf", "1e999", "x", "", "4294967296"]))
+        new = str(
+            rng.choice(
+                ["0", "-1", "-2", "1", "2", "99999999", "-99999999", "nan", "inf", "1e999", "x", "", "4294967296"]
+            )
+        )
         if kind < 0.5 and sign:
             entries[int(rng.integers(len(entries)))] = new
             lines[k] = f"{name}={' '.join(entries)}"

@@ -373,6 +373,8 @@ def test_what_scikit_learn_says_of_rows_is_one_sentence(X: Any, y: Any, words: s
         (lambda: Contingency([[1.0, 1.0]], n_unknown="x"), "`n_unknown` is 'x'; expected a weight of at least zero."),
         (lambda: Contingency([[1.0, 10**400]]), "`table` is not an array of numbers; expected conditions × groups"),
         (lambda: Contingency([[1j, 2.0]]), "`table` is not an array of numbers; expected conditions × groups"),
+        (lambda: fermi.scorers.violation(np.array(["a", "b"])), "`measure` is array(['a', 'b']"),  # type: ignore[arg-type]
+        (lambda: fermi.scorers.violation(pd.NA), "`measure` is <NA>; expected one of "),
         (lambda: Contingency([[1.0]], classes=pd.NA), "`classes` is <NA>; expected at least one label, none missing"),
         (lambda: Contingency([[1.0]], classes=np.eye(2)), "`classes` has the shape (2, 2); expected labels in one"),
         (

@@ -338,3 +338,15 @@ def test_a_rate_that_single_precision_does_not_hold_is_refused() -> None:
     for options in cases:
         with pytest.raises(fermi.FermiError, match=r"`lr(_w)?` is 1e\+(300|39); expected a positive number"):
             FermiNet(models.logistic, **options).fit(*rows, sensitive_features=[0, 1, 1, 0])
+
+
+@pytest.mark.parametrize("lam", [1e-300, 1e-40])
+def test_the_smallest_lambda_is_as_none(lam: float) -> None:
+    """The rate of W is one over λ, which single precision would not hold."""
+    X, y, s = table(100)
+    found, plain = (
+        FermiNet(models.logistic, lam=given, max_epochs=2, random_state=0, device="cpu").fit(X, y, sensitive_features=s)
+        for given in (lam, 0.0)
+    )
+    assert np.isfinite(found.predict_proba(X)).all()
+    np.testing.assert_allclose(found.predict_proba(X), plain.predict_proba(X), atol=0.05)

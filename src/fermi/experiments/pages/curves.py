@@ -22,6 +22,7 @@ from fermi.experiments.judging.frontier import (
     interval,
     level_table,
     needs_attribute,
+    outcome_said,
     said,
     typical,
     uncertain,
@@ -123,7 +124,7 @@ def tables(records: pd.DataFrame, by: Sequence[str], levels: Sequence[float] = L
         heading = ", ".join(named(name, value) for name, value in zip(by, values, strict=True))
         parts += [
             f"## {heading}",
-            f"{sampling_note(some)} Levels below them are not compared.",
+            f"{sampling_note(some)} Levels below twice the first, or below the second, are not judged.",
             "Labels on both axes (* needs the attribute to predict):",
         ]
         parts += [level_table(at_levels(some, levels), levels), "Rivals beside FERMI at these levels:"]
@@ -143,10 +144,10 @@ def _acts_on_probabilities(method: Any) -> bool:
 
 
 def comparison_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> str:
-    """A Markdown table of whether each rival's error is above, below or the same at each level, and by how much."""
+    """A Markdown table of whether each rival's error is above, below or equal at each level, and by how much."""
     lines = ["| rival | " + " | ".join(f"≤ {level:g}" for level in levels) + " |", "|---" * (len(levels) + 1) + "|"]
     for method, group in found.groupby("method"):
-        entries = [f"{row['outcome']} {said(row['difference'], row['width'], sign='+')}" for _, row in group.iterrows()]
+        entries = [outcome_said(row["outcome"], row["difference"], row["width"]) for _, row in group.iterrows()]
         lines.append(f"| {method} | " + " | ".join(entries) + " |")
     return "\n".join(lines)
 

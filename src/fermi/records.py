@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Rate: TypeAlias = Literal["selection", "true_positive"]
 """How often a class is predicted: for all rows of a group, or for those that are truly of the class."""
@@ -36,14 +36,24 @@ class CalibrationBin:
     observed: Estimate
 
 
+class RocPoint(NamedTuple):
+    """One point of an ROC curve: rates of false and true positives where rows from the score `threshold` on count."""
+
+    threshold: float
+    fpr: float
+    tpr: float
+
+
 @dataclass(frozen=True)
 class GroupRecord:
     """The figures of one group: how many rows, how often each class is predicted, how often wrongly.
 
-    `tpr` and `fpr` are by class, each against the rest; for two classes only the last is given, since the other follows
-    from it. `confusion` is true class × predicted class, in weights; empty without true labels, or where it is
-    withheld. `soft_rates` are mean probabilities, and `calibration_error` is how far, in the mean over rows, observed
-    and predicted rates of a calibration bin lie apart; both only where probabilities are known.
+    `tpr`, `fpr` and `precision` are by class, each against the rest; for two classes only the last is given, since the
+    other's follow from it and `confusion`, which is true class × predicted class, in weights; it is empty without
+    true labels, or where it is withheld. `soft_rates` are mean probabilities, `calibration_error` is how far, in the
+    mean over rows, observed and predicted rates of a calibration bin lie apart, `auc` is the area under the ROC curve
+    of each class against the rest, and `roc` that curve; all of them only where probabilities are known, and the last
+    two only where all rows were at hand at once.
     """
 
     group: str
@@ -57,6 +67,9 @@ class GroupRecord:
     note: str = ""
     soft_rates: dict[str, Estimate] = field(default_factory=dict)
     calibration_error: float | None = None
+    precision: dict[str, Estimate] = field(default_factory=dict)
+    auc: dict[str, Estimate] = field(default_factory=dict)
+    roc: dict[str, tuple[RocPoint, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,11 +117,22 @@ class RateRecord:
 
 
 @dataclass(frozen=True)
+class ConditionRecord:
+    """The gap between groups within one condition, and the two rates behind it; NaN where nothing can be compared."""
+
+    condition: str
+    rows: float
+    gap: Estimate
+    behind: RateRecord | None = None
+
+
+@dataclass(frozen=True)
 class JudgedRecord:
     """What can be told of groups with at least `least` rows, within each condition.
 
     `gap` is their parity difference and `behind` the rates that make it; `ratio` is the smallest over the largest rate
-    of the class `favourable`, which the four-fifths rule is about. `few` are the groups with fewer rows.
+    of the class `favourable`, which the four-fifths rule is about. `few` are the groups with fewer rows. `within` tells
+    each condition by itself, where there are several and that was asked for.
     """
 
     least: int
@@ -118,6 +142,7 @@ class JudgedRecord:
     favourable: str | None = None
     ratio: Estimate | None = None
     few: tuple[str, ...] = ()
+    within: tuple[ConditionRecord, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -252,7 +277,8 @@ class ReportRecord:
     `strength` is the word for what the models differ in; `descending` says that a smaller value of it is more fairness,
     as that of a bound is. `rule` is what gives the labels of the chosen model, if they are adjusted. `verdict` says
     whether a request was met, `summary` the sentences that follow it, `price` what the chosen model costs beside the
-    first, and `warnings` what must not be overlooked, such as a model of no use.
+    first, and `warnings` what must not be overlooked, such as a model of no use. `target` is the column
+    that is predicted.
     """
 
     title: str
@@ -269,3 +295,4 @@ class ReportRecord:
     summary: tuple[str, ...] = ()
     price: PriceRecord | None = None
     warnings: tuple[str, ...] = ()
+    target: str = ""

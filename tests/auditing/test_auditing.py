@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -288,6 +289,7 @@ def test_groups_coded_beforehand_give_the_same_audits(attributes: str) -> None:
     for title, given in asked.items():
         s = {name: [values[row] for row in part] for name, values in given.items()}
         peer = audit(data["y"][part], data["F"][part], sensitive_features=s, n_boot=200).record
+        peer = replace(peer, groups=tuple(replace(group, roc={}) for group in peer.groups))  # audits of many have none
         assert repr(found[title]) == repr(peer)  # NaN is not itself, but reads the same
     with pytest.raises(FermiError, match=r"`sensitive_features` has \d+ rows; expected 600, as many as `y_pred`"):
         audits_by_column("test", data["y"], data["F"], groups)

@@ -30,9 +30,10 @@ def grouped(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def flat(record: Any) -> list[Any]:
-    """All numbers and words of a record, in order."""
+    """All numbers and words of a record, in order, but for ranks, which parts of the rows do not have."""
     if dataclasses.is_dataclass(record) and not isinstance(record, type):
-        return [x for field in dataclasses.fields(record) for x in flat(getattr(record, field.name))]
+        names = [field.name for field in dataclasses.fields(record) if field.name not in ("auc", "roc")]
+        return [x for name in names for x in flat(getattr(record, name))]
     if isinstance(record, dict):
         return [x for key, value in record.items() for x in (key, *flat(value))]
     return [x for value in record for x in flat(value)] if isinstance(record, tuple | list) else [record]

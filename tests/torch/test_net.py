@@ -79,6 +79,7 @@ def test_a_given_module_is_not_changed_and_clones_and_pickles() -> None:
     assert np.array_equal(net.classes_[net.decision_function(X).argmax(1)], net.predict(X))
 
 
+@pytest.mark.slow
 @short
 @pytest.mark.filterwarnings("ignore:Every training row is predicted as", "ignore:After 1 passes the loss is")
 def test_rows_come_as_tables_images_texts_and_sparse() -> None:

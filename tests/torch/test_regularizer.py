@@ -22,6 +22,7 @@ from fermi.torch import FermiRegularizer
 from tests.torch.samples import NOTIONS, batch
 
 
+@pytest.mark.slow
 def test_one_optimizer_makes_a_model_fair() -> None:
     data = fermi.datasets.synthetic(4000, 2, 2, bias=0.9, rated=False).numeric()
     X = torch.tensor(data.X_train.to_numpy(), dtype=torch.float32)

@@ -7,5 +7,4 @@ from fermi.auditing._judged import judged as judged
 from fermi.auditing._rates import SMALL as SMALL
 from fermi.auditing._result import Audit as Audit
 from fermi.auditing._running import RunningAudit as RunningAudit
-from fermi.auditing._use import ranking as ranking
 from fermi.auditing._use import usefulness as usefulness

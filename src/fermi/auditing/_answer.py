@@ -69,9 +69,10 @@ def _shown(counted: Tally, least: int) -> tuple[Tally, list[str]]:
         and getattr(counted, field.name) is not None
     }
     bins = None if counted.bins is None else counted.bins[kept]
+    ranks = None if counted.ranks is None else counted.ranks.of(kept)
     names = [group for group, keep in zip(counted.groups, kept, strict=True) if keep]
     hidden = [group for group, keep in zip(counted.groups, kept, strict=True) if not keep]
-    return dataclasses.replace(counted, groups=tuple(names), bins=bins, **arrays), hidden
+    return dataclasses.replace(counted, groups=tuple(names), bins=bins, ranks=ranks, **arrays), hidden
 
 
 def _sums(shown: Tally, *, soft: bool) -> Sums:

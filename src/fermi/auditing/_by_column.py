@@ -101,5 +101,6 @@ def audits_by_column(
                 **{k: v for k, v in options.items() if k in _JUDGED},
             )
         label = record.label if favourable is None else words((favourable,))[0]
-        found[f"{name}{which}"] = dataclasses.replace(record, use=use, judged=told, label=label)
+        without = tuple(dataclasses.replace(group, roc={}) for group in record.groups)  # there are many of these audits
+        found[f"{name}{which}"] = dataclasses.replace(record, use=use, judged=told, label=label, groups=without)
     return found

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fermi._typing import Floats, Ints
+from fermi.auditing._ranks import MOST_RANKED, Ranks, ranked
 from fermi.auditing._tally import N_BINS, Tally, conditions_of
 from fermi.compiled.parallel import chunks, over_parts
 from fermi.fitting.scores import most_probable
@@ -67,6 +68,7 @@ class Counting:
             soft_unknown=None if soft_sums is None else soft_sums[:, 0],
             bins=settled(self.bins(soft.source, target, class_of), 0) if binned and soft is not None else None,
             weighted=self.weight is not None and not self.repeated,
+            ranks=self.ranks(soft.source, class_of, target, settled) if binned and soft is not None else None,
         )
 
     def labels(self, F: Any) -> Codes:
@@ -101,6 +103,14 @@ class Counting:
             found[..., 0], found[..., 4:] = found[..., 1], found[..., [1, 3]]
         return found
 
+    def ranks(self, F: Any, class_of: Ints, target: Codes, order: _GroupOrder) -> Ranks | None:
+        """The rows of every group in the order of their probabilities; None where there are too many to sort."""
+        if len(F) > MOST_RANKED:
+            return None
+        places = order.of_codes(len(self.groups.values_of))[self.groups.dense()]
+        squares = self.weight if self.repeated or self.weight is None else self.weight**2
+        return ranked(F, class_of[target.dense()], places, order.n, self.weight, squares)
+
 
 @dataclass(frozen=True, eq=False)
 class _GroupOrder:
@@ -115,6 +125,12 @@ class _GroupOrder:
         out = np.zeros((self.n, *moved.shape[1:]))
         np.add.at(out, self.places, moved[1 + self.occurs])  # two codes may share a label: add, do not assign
         return np.moveaxis(out, 0, axis)
+
+    def of_codes(self, n_codes: int) -> NDArray[np.intp]:
+        """Where the group of each code goes; the last entry is for -1, the code of an unknown group."""
+        out = np.full(n_codes + 1, -1, dtype=np.intp)
+        out[self.occurs] = self.places
+        return out
 
 
 def _most_probable(F: Any, classes: tuple[Any, ...]) -> Codes:

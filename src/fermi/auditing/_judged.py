@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ from fermi.auditing._tally import Tally
 from fermi.errors import bad_argument, listed
 from fermi.formulas.stacked import NAMES, measures
 from fermi.notions import Notion, as_notion
-from fermi.records import Estimate, JudgedRecord, RateRecord
+from fermi.records import ConditionRecord, Estimate, JudgedRecord, RateRecord
 
 _DRAWS = 1000
 _SEED = 0
+_MOST_CONDITIONS = 50
 _GAP, _RATIO = NAMES.index("parity_difference"), NAMES.index("parity_ratio")
 
 
@@ -61,9 +62,15 @@ def judged(
 
 
 def judge_tally(
-    counted: Tally, *, favourable: Any, confidence: float, least: int = SMALL, gap: Estimate | None = None
+    counted: Tally,
+    *,
+    favourable: Any,
+    confidence: float,
+    least: int = SMALL,
+    gap: Estimate | None = None,
+    each: bool = False,
 ) -> JudgedRecord:
-    """Judge what was counted, as `judged` does."""
+    """Judge what was counted, as `judged` does; with `each`, every condition by itself as well."""
     rows = counted.conditioned(counted.rows).sum(axis=2)
     enough = rows >= least
     sums = Sums(
@@ -88,7 +95,23 @@ def judge_tally(
         favourable=None if outcome is None else names[outcome],
         ratio=None if outcome is None else _estimate(sums, _RATIO, confidence, outcome) if told else _nothing(least),
         few=few,
+        within=tuple(_within(counted, sums, outcome, confidence, least)) if each and len(enough) > 1 else (),
     )
+
+
+def _within(
+    counted: Tally, sums: Sums, outcome: int | None, confidence: float, least: int
+) -> Iterator[ConditionRecord]:
+    """The gap within each condition, in their order; of very many only those with the most rows."""
+    names = words(tuple(counted.conditions))
+    shown = np.sort(np.argsort(-sums.weight.sum(axis=1), kind="stable")[:_MOST_CONDITIONS])
+    for z in shown.tolist():
+        here = np.arange(len(names)) == z
+        own = Sums(sums.table * here[:, None, None], sums.squares * here[:, None, None], soft=False)
+        told = bool((own.weight[z] > 0).sum() > 1)
+        found = _estimate(own, _GAP, confidence) if told else _nothing(least)
+        behind = _behind(counted, own, outcome, confidence) if told else None
+        yield ConditionRecord(names[z], float(own.weight[z].sum()), found, behind)
 
 
 def _nothing(least: int) -> Estimate:

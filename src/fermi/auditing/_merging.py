@@ -50,6 +50,7 @@ def merged(a: Tally, b: Tally) -> Tally:
         bins=both(lambda t: t.bins, "groups"),
         weighted=a.weighted or b.weighted,
         unplaced=a.unplaced + b.unplaced,
+        ranks=None,  # the order of all rows does not follow from that of the parts
     )
     return judged_by(out, a.notion)
 

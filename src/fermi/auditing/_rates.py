@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,8 @@ def withheld(group: str, classes: tuple[str, ...], least: int, *, labels: bool, 
         fpr=dict(asked),
         note=f"withheld: fewer than {least} rows",
         soft_rates=dict.fromkeys(classes, none) if soft else {},
+        precision=dict(asked),
+        auc=dict(asked) if soft else {},
     )
 
 
@@ -89,9 +92,10 @@ def _group(tally: Tally, s: int, labelled: Floats | None, confidence: float) -> 
         return GroupRecord(tally.groups[s], rows, rates, note="; ".join(notes), soft_rates=soft)
     table = labelled[1:]
     notes += _few(labelled[0].sum(axis=1), classes, rows)
-    positive, negative = {}, {}
+    positive, negative, precise = {}, {}, {}
     for c in _told(classes):
         j = classes.index(c)
+        precise[c] = wilson(table[:, j, j], table[:, :, j].sum(axis=1), confidence, f"no row is predicted to be {c}")
         own, rest = table[:, j], np.delete(table, j, axis=1)
         positive[c] = wilson(own[:, j], own.sum(axis=1), confidence, f"no row is {c}")
         negative[c] = wilson(rest[:, :, j].sum(axis=1), rest.sum(axis=(1, 2)), confidence, f"every row is {c}")
@@ -109,7 +113,18 @@ def _group(tally: Tally, s: int, labelled: Floats | None, confidence: float) -> 
         note="; ".join(notes),
         soft_rates=soft,
         calibration_error=None if tally.bins is None else _calibration_error(tally.bins[s]),
+        precision=precise,
+        **_ranks(tally, s, classes, confidence),
     )
+
+
+def _ranks(tally: Tally, s: int, classes: tuple[str, ...], confidence: float) -> dict[str, Any]:
+    """How well the probabilities rank the rows of a group, class by class; nothing where that is not known."""
+    if tally.ranks is None:
+        return {}
+    parts = dict(zip(_told(classes), tally.ranks.by_group[s], strict=True))
+    areas = {c: part.area(confidence, f"no row is {c}, or every row is") for c, part in parts.items()}
+    return {"auc": areas, "roc": {c: part.curve() for c, part in parts.items()}}
 
 
 def _few(counts: Floats, classes: tuple[str, ...], rows: float) -> list[str]:

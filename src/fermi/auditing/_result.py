@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from dataclasses import replace
 from functools import cached_property
@@ -9,18 +10,25 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fermi
 from fermi.auditing._text import as_text
 from fermi.records import AuditRecord, Estimate, GroupRecord, MeasureRecord, PointRecord, ReportRecord, VerdictRecord
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fermi.auditing._ranks import Ranks
     from fermi.auditing._tally import Tally
     from fermi.measures import Contingency
     from fermi.notions import Notion
 
 
 _MOST_ROWS = 60  # of a notebook's table
+_TITLES = {
+    "met": "Predictions that keep what was asked of them",
+    "missed": "Predictions that miss what was asked of them",
+    "undecided": "Predictions: these rows cannot tell whether they keep what was asked",
+}
 
 
 class Audit:
@@ -30,12 +38,15 @@ class Audit:
     ----------
     frame : DataFrame
         One row per group: `rows`, and with its ends under ``_low`` and ``_high`` ``rate_C`` for every class C, `error`,
-        ``tpr_C`` and ``fpr_C`` of each class against the rest (of two classes the last), ``soft_rate_C`` and
-        `calibration_error` where probabilities were given, and a `note`. NaN where a figure cannot be estimated or is
-        withheld; the note says why.
+        ``tpr_C``, ``fpr_C`` and ``precision_C`` of each class against the rest (of two classes the last), ``auc_C``,
+        ``soft_rate_C`` and `calibration_error` where probabilities were given, and a `note`. NaN where a figure cannot
+        be estimated or is withheld; the note says why.
     measures : DataFrame
         One row per measure and `kind` (hard: labels, soft: probabilities): `value`, `low`, `high`, the `gap` between
         soft and hard, the `bound` that ties it to ERMI, and a `note`.
+    roc, calibration : DataFrame
+        Where probabilities were given: the ROC curve of every group and class (`threshold`, `fpr`, `tpr`), and what was
+        observed in each range of the probability (`rows`, `predicted`, `observed`, `low`, `high`).
     record : AuditRecord
         All of this as plain records.
 
@@ -51,6 +62,7 @@ class Audit:
         self.record = record
         self._counted = counted
         self._first: dict[str, Any] = {}
+        self._facts: dict[str, str] = {}
 
     def judged(self, favourable: Any = None) -> Audit:
         """The audit with what can be told of groups that have enough rows, and what its labels are worth.
@@ -71,12 +83,25 @@ class Audit:
         if self._counted is None:
             return self
         gap = self.record.measure("parity_difference")
-        told = judge_tally(self._counted, favourable=favourable, confidence=self.record.confidence, gap=gap)
+        told = judge_tally(self._counted, favourable=favourable, confidence=self.record.confidence, gap=gap, each=True)
         label = self.record.label if told.favourable is None else told.favourable
         record = replace(self.record, judged=told, use=use_of(self._counted), label=label)
         return Audit(record, self._counted)
 
-    def with_words(self, verdict: VerdictRecord | None, summary: tuple[str, ...], warnings: tuple[str, ...]) -> Audit:
+    @property
+    def ranks(self) -> Ranks | None:
+        """The rows in the order of their probabilities, where they are known."""
+        return None if self._counted is None else self._counted.ranks
+
+    def with_words(
+        self,
+        verdict: VerdictRecord | None,
+        summary: tuple[str, ...],
+        warnings: tuple[str, ...],
+        *,
+        facts: dict[str, str] | None = None,
+        target: str = "",
+    ) -> Audit:
         """The audit with what its page is to say first.
 
         Parameters
@@ -85,6 +110,10 @@ class Audit:
             Whether a request was met.
         summary, warnings : tuple of str
             The sentences that follow, and what must not be overlooked.
+        facts : dict of str to str, optional
+            Where the predictions come from, for the foot of the page.
+        target : str
+            The column of true labels.
 
         Returns
         -------
@@ -92,7 +121,8 @@ class Audit:
             The same figures.
         """
         found = Audit(self.record, self._counted)
-        found._first = {"verdict": verdict, "summary": summary, "warnings": warnings}
+        found._first = {"verdict": verdict, "summary": summary, "warnings": warnings, "target": target}
+        found._facts = dict(facts or {})
         return found
 
     @classmethod
@@ -167,6 +197,31 @@ class Audit:
             for m in self._all_measures()
         )
 
+    @cached_property
+    def roc(self) -> pd.DataFrame:
+        """The ROC curves, one row per point: all of them, or about 100 of every curve."""
+        import pandas as pd
+
+        rows = [
+            (group.group, c, *point)
+            for group in self.record.groups
+            for c, curve in group.roc.items()
+            for point in curve
+        ]
+        return pd.DataFrame(rows, columns=["group", "class", "threshold", "fpr", "tpr"])
+
+    @cached_property
+    def calibration(self) -> pd.DataFrame:
+        """The calibration of every group, one row per class and range of its probability that holds rows."""
+        import pandas as pd
+
+        rows = [
+            (group.group, b.outcome, b.rows, b.predicted, b.observed.value, b.observed.low, b.observed.high)
+            for group in self.record.groups
+            for b in group.calibration
+        ]
+        return pd.DataFrame(rows, columns=["group", "class", "rows", "predicted", "observed", "low", "high"])
+
     def _all_measures(self) -> list[MeasureRecord]:
         record = self.record
         corrected = [(False, record.corrected_ermi), (True, record.corrected_ermi_soft)]
@@ -190,15 +245,19 @@ class Audit:
         from fermi.report import write
 
         record = self.record
-        facts = {
+        facts = self._facts | {
             "Rows": f"{record.rows:,.0f}, of which {record.unknown:,.0f} of no known group",
             "Groups": f"{len(record.groups)} of {', '.join(record.columns)}",
             "Classes": ", ".join(record.classes),
             "Notion": record.called or record.notion,
             "Confidence of intervals": f"{record.confidence:.0%}",
+            "Software": f"fermi {fermi.__version__}",
+            "Date": datetime.date.today().isoformat(),
         }
         point = PointRecord("predictions", math.nan, {"audit": record})
-        return Path(write(ReportRecord("Audit of predictions", facts, (point,), **self._first), path))
+        verdict = self._first.get("verdict")
+        title = _TITLES[verdict.outcome] if verdict is not None else "Audit of predictions"
+        return Path(write(ReportRecord(title, facts, (point,), **self._first), path))
 
     def __repr__(self) -> str:
         return as_text(self.record)
@@ -219,6 +278,8 @@ def _flat(group: GroupRecord) -> dict[str, Any]:
         *([("error", group.error)] if group.error is not None else []),
         *((f"tpr_{c}", found) for c, found in group.tpr.items()),
         *((f"fpr_{c}", found) for c, found in group.fpr.items()),
+        *((f"precision_{c}", found) for c, found in group.precision.items()),
+        *((f"auc_{c}", found) for c, found in group.auc.items()),
         *((f"soft_rate_{c}", found) for c, found in group.soft_rates.items()),
     ]
     for name, found in named:

@@ -104,6 +104,7 @@ def _bare(found: Estimate) -> Estimate:
 
 
 def _bare_group(group: GroupRecord) -> GroupRecord:
-    rates, tpr, fpr = ({c: _bare(e) for c, e in found.items()} for found in (group.rates, group.tpr, group.fpr))
+    names = ("rates", "tpr", "fpr", "precision")
+    bare = {name: {c: _bare(e) for c, e in getattr(group, name).items()} for name in names}
     error = None if group.error is None else _bare(group.error)
-    return dataclasses.replace(group, rates=rates, tpr=tpr, fpr=fpr, error=error, note="")
+    return dataclasses.replace(group, **bare, error=error, note="")

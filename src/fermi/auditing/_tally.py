@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fermi._typing import Floats, Ints
+from fermi.auditing._ranks import Ranks
 from fermi.inputs.codes import Codes
 from fermi.notions import Notion
 
@@ -21,7 +22,8 @@ class Tally:
     Tables are strata × groups × classes; `condition_of` and `label_of` say which condition of the notion (-1: outside)
     and which true label each stratum is. Under `squares` are the sums of squared weights, for probabilities those of
     w² F Fᵀ, or of w² F alone where those would be too many. `unknown` is what the rows of no known group add up to;
-    `unplaced` are rows of no known group of which nothing else is known either.
+    `unplaced` are rows of no known group of which nothing else is known either. `ranks` are rows in the order of their
+    probabilities, which only rows that are all at hand at once have.
     """
 
     columns: tuple[str | None, ...]
@@ -41,6 +43,7 @@ class Tally:
     bins: Floats | None = None
     weighted: bool = False
     unplaced: float = 0.0
+    ranks: Ranks | None = None
 
     @property
     def labels(self) -> list[Any] | None:

@@ -12,6 +12,7 @@ from fermi.records import AuditRecord, Estimate, GroupRecord
 
 _MOST_GROUPS = 20
 _NAME = 24
+_MORE_TABLES = 3  # for figures that do not fit beside the first ones
 
 
 def as_text(record: AuditRecord) -> str:
@@ -46,23 +47,38 @@ def _groups(record: AuditRecord, width: int) -> list[str]:
     for c in favoured:
         add(f"tpr {c}", [g.tpr.get(c) for g in shown])
         add(f"fpr {c}", [g.fpr.get(c) for g in shown])
+    for c in favoured:
+        add(f"precision {c}", [g.precision.get(c) for g in shown])
+        add(f"auc {c}", [g.auc.get(c) for g in shown])
+    if any(g.calibration_error is not None for g in shown):
+        off = [math.nan if g.calibration_error is None else g.calibration_error for g in shown]
+        columns.append(("miscalibration", [_short(value) for value in off]))
     head = [
         ("group", [_cut(g.group) for g in shown]),
         ("rows", ["withheld" if math.isnan(g.rows) else f"{g.rows:,.0f}" for g in shown]),
     ]
-    fitting, used = list(head), sum(_width(column) for column in head)
-    for column in columns:
-        used += _width(column)
-        if used > width:
-            break
-        fitting.append(column)
-    lines = _table(fitting)
-    left = [name for name, _ in columns[len(fitting) - len(head) :]]
-    if left:
-        lines += textwrap.wrap(f"Not shown: {', '.join(left)}", width)
+    lines, rest = _beside(head, columns, width)
+    for _ in range(_MORE_TABLES):
+        if rest:
+            more, rest = _beside(head[:1], rest, width)
+            lines += ["", *more]
+    if rest:
+        lines += textwrap.wrap(f"Not shown: {', '.join(name for name, _ in rest)}", width)
     if len(record.groups) > len(shown):
         lines.append(f"and {len(record.groups) - len(shown)} more groups in .frame")
     return ["", *lines, *_group_notes(shown, width), ""]
+
+
+def _beside(
+    head: list[tuple[str, list[str]]], columns: list[tuple[str, list[str]]], width: int
+) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """A table of as many columns as fit beside the first ones, and the columns that are left; at least one goes in."""
+    used = sum(_width(column) for column in head)
+    n = 0
+    while n < len(columns) and (n == 0 or used + _width(columns[n]) <= width):
+        used += _width(columns[n])
+        n += 1
+    return _table([*head, *columns[:n]]), columns[n:]
 
 
 def _group_notes(shown: Sequence[GroupRecord], width: int) -> list[str]:

@@ -63,13 +63,16 @@ def use_of(counted: Tally) -> UseRecord | None:
     occurs = true > 0
     others = np.arange(len(names)) != constant
     gained, lost = float(np.diag(table)[others].sum()), float(table[constant, others].sum())
+    squares = counted.labelled(counted.hard_squares.sum(axis=1) + counted.unknown[2])
+    noise = float(np.diag(squares)[others].sum() + squares[constant, others].sum())
     return UseRecord(
         constant=names[constant],
         constant_error=1.0 - float(true[constant]) / total,
         balanced_accuracy=float((np.diag(table)[occurs] / true[occurs]).mean()),
         common=names[common],
         alike=float(said[common]) / total,
-        better=gained - lost > _CHANCE * math.sqrt(gained + lost),
+        better=gained - lost > _CHANCE * math.sqrt(noise),
+        auc=None if counted.ranks is None else counted.ranks.auc(),
     )
 
 
@@ -78,27 +81,6 @@ def _better(y: Ints, given: Ints, constant: int) -> bool:
     gained = int(np.count_nonzero((given != constant) & (given == y)))
     lost = int(np.count_nonzero((given != constant) & (y == constant)))
     return bool(gained - lost > _CHANCE * np.sqrt(gained + lost))
-
-
-def ranking(y_true: Any, classes: Sequence[Any], F: Floats) -> float | None:
-    """How well probabilities rank: the AUC of `usefulness`.
-
-    Parameters
-    ----------
-    y_true : (n,) labels
-        What is true.
-    classes : sequence
-        All classes, in the order of the columns of `F`.
-    F : (n, m) array
-        Probabilities.
-
-    Returns
-    -------
-    float or None
-        None where only one class occurs.
-    """
-    y = known_target(cast(Any, read_column(y_true, "y_true")), list(classes), "y_true")
-    return _auc(y, F, np.bincount(y, minlength=len(classes)) > 0)
 
 
 def _auc(y: Ints, F: Floats, occurs: Any) -> float | None:

@@ -119,6 +119,40 @@ SaveSplit = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the folder if it was written before.")]
 TestSize = Annotated[float, typer.Option(help="The part of the rows kept for the test.")]
+AuditedFile = Annotated[
+    str,
+    typer.Argument(metavar="FILE", help="A table, a folder of tables or a quoted pattern.", show_default=False),
+]
+TrueLabels = Annotated[str | None, typer.Option("--target", metavar="COL", help="The column of true labels.")]
+Prediction = Annotated[str | None, typer.Option(metavar="COL", help="The column of predicted labels.")]
+AuditedProbability = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COL",
+        help="Instead of --prediction or beside it: the probability of the second of two classes, or one column per "
+        "class.",
+    ),
+]
+ProbabilityOf = Annotated[
+    str | None, typer.Option(metavar="LABEL", help="The label that a single --probability column is about.")
+]
+RowWeight = Annotated[str | None, typer.Option("--weight", metavar="COL", help="A column of what each row counts.")]
+MapLabels = Annotated[
+    list[str] | None,
+    typer.Option(metavar="OLD:NEW,…", help="Call labels of target and prediction alike: approve:1,deny:0."),
+]
+Control = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL", help="Compare groups within each value of this column; several: their combinations."),
+]
+Level = Annotated[float, typer.Option("--confidence", help="Of the intervals.")]
+Withhold = Annotated[
+    int | None,
+    typer.Option("--min-group-size", help="Withhold the figures of groups with fewer rows, for privacy."),
+]
+DrawSeed = Annotated[int, typer.Option("--seed", help="Of the draws that intervals are made from.")]
+HtmlFile = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Write a page.")]
+CsvFile = Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write the figures as a table.")]
 Seed = Annotated[int, typer.Option(help="Of the split and of training.")]
 
 Solver = Annotated[str, typer.Option(help="Of files that are streamed: exact passes (lbfgs), epochs (sgda), or auto.")]
@@ -142,7 +176,7 @@ SkipBadFiles = Annotated[
 
 _TASK = ("test", "target", "sensitive", "notion", "attributes", "ignore", "test_size", "seed", "weights")
 _COLUMNS = ("bins", "labels", "as_category", "as_number", "date")
-_AUDIT = ("prediction", "probability", "output")
+_AUDIT = ("prediction", "probability", "probability_of", "output", "weight", "control", "map_labels", "key", "by")
 _BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
 _STREAM = ("solver", "passes", "engine", "address", "checkpoint", "memory")
 _GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate", "advantaged": "--favourable", "refit": "--refit"} | {

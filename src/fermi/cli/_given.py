@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,24 +13,40 @@ from fermi.cli._flags import (
     AsCategory,
     AsNumber,
     Attributes,
+    AuditedFile,
+    AuditedProbability,
     Bins,
     Confidence,
+    Control,
+    CsvFile,
     Date,
+    DrawSeed,
     EngineName,
     File,
+    HtmlFile,
     Ignore,
     Json,
     Labels,
+    Level,
+    MapLabels,
     MaxRate,
     MaxViolation,
     MinRate,
     MinRatio,
     Notion,
+    Prediction,
     Probabilities,
+    ProbabilityOf,
     Require,
+    RowWeight,
     Sensitive,
     Slack,
+    TrueLabels,
+    Withhold,
 )
+
+if TYPE_CHECKING:
+    from fermi.tables.question import Question
 
 
 @app.command("check")
@@ -58,17 +74,15 @@ def check_command(
 
 @app.command("audit")
 def audit_command(
-    file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="A table, a folder of tables or a quoted pattern.", show_default=False),
-    ],
+    file: AuditedFile,
     sensitive: Sensitive,
-    target: Annotated[str | None, typer.Option(metavar="COL", help="The column of true labels.")] = None,
-    prediction: Annotated[str | None, typer.Option(metavar="COL", help="The column of predicted labels.")] = None,
-    probability: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="Instead: the probability of the second of two classes, or one per class."),
-    ] = None,
+    target: TrueLabels = None,
+    prediction: Prediction = None,
+    probability: AuditedProbability = None,
+    probability_of: ProbabilityOf = None,
+    weight: RowWeight = None,
+    control: Control = None,
+    map_labels: MapLabels = None,
     notion: Notion = "demographic_parity",
     advantaged: Advantaged = None,
     max_violation: MaxViolation = None,
@@ -76,28 +90,57 @@ def audit_command(
     require: Annotated[
         bool, typer.Option("--require", help="Exit with code 3, and write nothing, where a bound is missed.")
     ] = False,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    min_group_size: Annotated[
-        int | None, typer.Option(help="Withhold the figures of groups with fewer rows, for privacy.")
-    ] = None,
+    confidence: Level = 0.95,
+    min_group_size: Withhold = None,
+    bins: Bins = None,
+    labels: Labels = None,
+    seed: DrawSeed = 0,
     engine: EngineName = "local",
     address: Address = None,
     output: Annotated[
         str | None, typer.Option(metavar="FILE", help="A page (.html), the groups (.csv) or everything (.json).")
     ] = None,
+    html: HtmlFile = None,
+    csv: CsvFile = None,
     json: Json = False,
 ) -> None:
     """Measure how far somebody's predictions depend on the group."""
     from fermi.cli.audit import run
     from fermi.engines import engine_of
+
+    columns = (target, prediction, probability, sensitive, weight, control, map_labels, bins, labels, probability_of)
+    bounds = (max_violation, min_ratio)
+    question = _question(columns, (notion, confidence, min_group_size, advantaged, seed), bounds)
+    where = engine_of(engine, address=address)
+    files = {"--output": output, "--html": html, "--csv": csv}
+    run(file, question, files=files, as_json=json, required=require, engine=where)
+
+
+def _question(columns: tuple[Any, ...], how: tuple[Any, ...], bounds: tuple[Any, ...] = (None, None)) -> Question:
+    """What an audit is asked, of options in this order."""
     from fermi.tables.asked import Asked
+    from fermi.tables.mending import said_of_columns
     from fermi.tables.question import Question
 
-    columns = (target, prediction, probability or (), sensitive)
-    asked = Asked(max_violation, min_ratio)
-    question = Question(*columns, notion, confidence, min_group_size, advantaged or (), asked)
-    where = engine_of(engine, address=address)
-    run(file, question, output=output, as_json=json, required=require, engine=where)
+    target, prediction, probability, sensitive, weight, control, map_labels, bins, labels, about = columns
+    notion, confidence, least, advantaged, seed = how
+    return Question(
+        target,
+        prediction,
+        probability or (),
+        sensitive,
+        notion,
+        confidence,
+        least,
+        advantaged or (),
+        Asked(*bounds),
+        weight,
+        control or (),
+        map_labels or (),
+        said_of_columns(bins, labels, None, None, None),
+        about,
+        seed,
+    )
 
 
 @app.command("adjust")

@@ -182,6 +182,16 @@ def _judged(told: JudgedRecord) -> dict[str, Any]:
         "behind": rates,
         "four_fifths": None if told.ratio is None else {"label": told.favourable, **(numbers(told.ratio) or {})},
         "not_judged": list(told.few),
+        "within": [
+            {
+                "condition": found.condition,
+                "rows": found.rows,
+                "parity_difference": numbers(found.gap),
+                "highest": None if found.behind is None else found.behind.highest,
+                "lowest": None if found.behind is None else found.behind.lowest,
+            }
+            for found in told.within
+        ],
     }
 
 
@@ -194,8 +204,42 @@ def group_summary(group: GroupRecord) -> dict[str, Any]:
         "error": numbers(group.error),
         "tpr": {label: numbers(rate) for label, rate in group.tpr.items()},
         "fpr": {label: numbers(rate) for label, rate in group.fpr.items()},
+        "precision": {label: numbers(rate) for label, rate in group.precision.items()},
+        "auc": {label: numbers(area) for label, area in group.auc.items()},
+        "calibration_error": group.calibration_error,
         "note": group.note,
     }
+
+
+def more_of_group(group: GroupRecord) -> dict[str, Any]:
+    """The ROC curves and the calibration of a group as JSON, where there are any."""
+    curves = {
+        label: [{"threshold": _number(p.threshold), "fpr": p.fpr, "tpr": p.tpr} for p in curve]
+        for label, curve in group.roc.items()
+    }
+    ranges = [
+        {"label": b.outcome, "rows": b.rows, "predicted": b.predicted, "observed": numbers(b.observed)}
+        for b in group.calibration
+    ]
+    return ({"roc": curves} if curves else {}) | ({"calibration": ranges} if ranges else {})
+
+
+def show_conditions(audit: AuditRecord, console: Console) -> None:
+    """Print the gap between groups within each condition, where there are several."""
+    within = audit.judged.within if audit.judged is not None else ()
+    if not within:
+        return
+    table = simple_table("within", "rows", "gap", "highest", "lowest")
+    for found in within[:_SHOWN_COLUMNS]:
+        ends: tuple[Any, ...] = ("–", "–")
+        if (b := found.behind) is not None:
+            ends = (plain(f"{b.highest} {_percent(b.high)}"), plain(f"{b.lowest} {_percent(b.low)}"))
+        table.add_row(plain(found.condition), f"{found.rows:,.0f}", _short(found.gap), *ends)
+    console.print(table)
+
+
+def _percent(rate: Estimate) -> str:
+    return f"{100 * rate.value:.1f}%"
 
 
 def charge_summary(charge: ChargeRecord) -> dict[str, Any]:
@@ -215,4 +259,4 @@ def numbers(estimate: Estimate | None) -> dict[str, Any] | None:
 
 
 def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    return value if math.isfinite(value) else None

@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 
 from fermi._typing import Ints
-from fermi.auditing import Audit, RunningAudit, audit, ranking
+from fermi.auditing import Audit, RunningAudit, audit
 from fermi.engines import Engine, Shards, engine_of
-from fermi.errors import FermiError, listed
-from fermi.inputs.encode import sort_key
+from fermi.errors import FermiError
 from fermi.inputs.natural import natural, refuse_amounts
 from fermi.notions import Notion, as_notion
 from fermi.tables.asked import Asked
@@ -23,8 +22,8 @@ from fermi.tables.folders import Folder, is_folder
 from fermi.tables.formats import read_table
 from fermi.tables.probabilities import probability_matrix
 from fermi.tables.question import Complete, Question
+from fermi.tables.read_rows import ReadRows, needed, read_rows, taken
 from fermi.tables.reporting import Said, said
-from fermi.tables.task import require_columns
 
 if TYPE_CHECKING:
     pass
@@ -111,6 +110,10 @@ def audit_file(source: str | Path, question: Question, engine: str | Engine = "l
     if not is_folder(str(source)) and where.name == "local":
         return _audit_frame(read_table(source), None, question)
     folder = Folder(source)
+    if question.weight is not None or (question.prediction is not None and question.probability):
+        # Weights and labels beside probabilities are no counts: the rows themselves are needed.
+        frames = list(folder.frames(question.columns, folder.schema(question.columns)))
+        return _audit_frame(pd.concat(frames, ignore_index=True), None, question)
     shards = where.open(FileShard, [(part,) for part in folder.parts(where.workers)])
     try:
         if question.probability or _are_fractions_in(folder, str(question.prediction)):
@@ -121,53 +124,32 @@ def audit_file(source: str | Path, question: Question, engine: str | Engine = "l
 
 
 def _audit_frame(frame: pd.DataFrame, counts: Ints | None, question: Question) -> tuple[Audit, list[str]]:
-    require_columns(frame, {**question.given, "sensitive": question.sensitive})
-    for name in question.sensitive:
-        refuse_amounts(frame[name])
-    complete = Complete(question)
-    kept = complete.rows(frame, counts)
-    notes = complete.notes()
-    frame, counts = frame[kept].reset_index(drop=True), None if counts is None else counts[kept]
-    y_true = None
-    if question.target is not None:
-        y_true = natural(frame[question.target], f"The target {question.target!r}")
-    labels = [] if y_true is None else sorted(set(y_true.tolist()))
-    every = labels
-    columns = list(question.probability)
-    if question.prediction is not None and _are_fractions(frame[question.prediction]):
-        columns = [question.prediction]
-    predicted: Any
-    if columns:
-        predicted, classes = probability_matrix(frame, columns, _needed(labels))
-        notes.append(_taken(columns, classes))
-    else:
-        predicted, classes = natural(frame[str(question.prediction)], f"The prediction {question.prediction!r}"), None
-        every = sorted({*labels, *predicted.tolist()}, key=sort_key)
-    wanted = question.wanted(every)
-    if wanted is not None and every[-1] != wanted:  # of two classes, the rates of the last are told
-        declared = wanted_last(every, wanted)
-        if classes is not None:
-            predicted = predicted[:, [classes.index(label) for label in declared]]
+    read = read_rows(frame, counts, question)
+    wanted = question.wanted(read.every)
+    classes, predicted = read.classes, read.predicted
+    if wanted is not None and read.every[-1] != wanted:  # of two classes, the rates of the last are told
+        declared = wanted_last(read.every, wanted)
+        if read.soft:
+            predicted = predicted[:, [list(classes or ()).index(label) for label in declared]]
         classes = declared
     found = audit(
-        y_true,
+        read.y_true,
         predicted,
-        sensitive_features=frame[list(question.sensitive)],
-        notion=question.fairness(every),
+        sensitive_features=read.frame[list(question.sensitive)],
+        notion=question.fairness_of(read.frame, read.y_true, read.every),
         classes=classes,
-        counts=counts,
+        sample_weight=read.weight,
+        counts=read.counts,
+        labels=read.labels,
         **question.options,
-    ).judged(wanted)
-    if columns and y_true is not None and found.record.use is not None and classes is not None:
-        use = dataclasses.replace(found.record.use, auc=ranking(y_true, classes, predicted))
-        found.record = dataclasses.replace(found.record, use=use)
-    return found, notes
+    )
+    return found.judged(wanted), [*read.notes, *_the_wrong_way_round(found, read)]
 
 
 def _audit_batches(folder: Folder, shards: Shards, question: Question) -> tuple[Audit, list[str]]:
     """The audit of probabilities in many files: one pass to learn labels and groups, one to add up."""
     if question.target is None:
-        _needed([])
+        needed([])
     target = str(question.target)
     seen, _ = folder.counts([target, *(name for name in question.sensitive if name != target)], shards)
     for name in question.sensitive:
@@ -185,30 +167,27 @@ def _audit_batches(folder: Folder, shards: Shards, question: Question) -> tuple[
     parts = [(running, classes) for running, _, classes in answers if running is not None]
     found = sum((running for running, _ in parts[1:]), parts[0][0])
     audited = found.audit(**question.options).judged(question.wanted(sorted(set(named.values()))))
-    return audited, [*notes, _taken(columns, parts[0][1])]
+    return audited, [*notes, taken(columns, parts[0][1])]
+
+
+_BACKWARDS = 0.45  # an area under the ROC curve below which probabilities rank the wrong way round
+
+
+def _the_wrong_way_round(found: Audit, read: ReadRows) -> list[str]:
+    """Say so where a single column of probabilities seems to be about the other class."""
+    ranks = found.ranks
+    if ranks is None or len(read.columns) != 1 or (area := ranks.auc()) is None or area >= _BACKWARDS:
+        return []
+    other = next(label for label in read.every if label != read.about)
+    return [
+        f"{read.columns[0]!r} ranks people the wrong way round (AUC {area:.2f}): if it is the probability of "
+        f"{other!r}, say `probability_of` {str(other)!r}."
+    ]
 
 
 def judged_words(found: Audit, asked: Asked) -> Said:
     """What is said first of an audit: whether a bound is met, and whether the labels are of any use."""
     return said(asked, {}, {"audit": found.record}, None, kept=True, needless=False)
-
-
-def _needed(labels: list[Any]) -> list[Any]:
-    if not labels:
-        raise FermiError("Probabilities need `target`: its values, sorted, are the classes of the columns.")
-    return labels
-
-
-def _taken(columns: Sequence[str], classes: Sequence[Any]) -> str:
-    """Say which classes the columns of probabilities were taken for."""
-    return f"{listed(columns)}: taken as the probabilities of {listed(classes[-len(columns) :])}, in this order."
-
-
-def _are_fractions(values: pd.Series[Any]) -> bool:
-    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
-    if np.isnan(found).any():
-        return False
-    return bool((found != np.round(found)).any() and found.min() >= 0.0 and found.max() <= 1.0)
 
 
 def _are_fractions_in(folder: Folder, name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fermi._typing import Floats
-from fermi.errors import FermiError, listed
+from fermi.errors import FermiError, bad_argument, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,10 +23,12 @@ def named_columns(frame: pd.DataFrame, classes: Sequence[Any]) -> list[str]:
     return names if all(name in frame.columns for name in names) else []
 
 
-def probability_matrix(frame: pd.DataFrame, columns: Sequence[str], classes: list[Any]) -> tuple[Floats, list[Any]]:
+def probability_matrix(
+    frame: pd.DataFrame, columns: Sequence[str], classes: list[Any], about: str | None = None
+) -> tuple[Floats, list[Any]]:
     """Read columns as probabilities: a matrix with one column per class, and the class of each of its columns.
 
-    A single column is that of the last of two classes, or the one that its name tells.
+    A single column is that of the label `about`, of the one that its name tells, or of the last of two classes.
     """
     import pandas as pd
 
@@ -35,6 +37,10 @@ def probability_matrix(frame: pd.DataFrame, columns: Sequence[str], classes: lis
     except (TypeError, ValueError):
         raise FermiError(f"The columns {listed(columns)} hold values that are not probabilities.") from None
     order = _classes_of(columns, classes)
+    if about is not None:
+        if about not in map(str, classes):
+            raise bad_argument("probability_of", f"is {about!r}", f"one of {listed(classes)}")
+        order = [label for label in classes if str(label) == about]
     if len(columns) == 1 and len(classes) == 2:
         other = next(label for label in classes if label != order[0])
         matrix, order = np.hstack([1.0 - matrix, matrix]), [other, order[0]]

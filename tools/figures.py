@@ -18,21 +18,20 @@ PAGES = (ROOT / "README.md", ROOT / "docs" / "compare.md")
 PEERS = {
     "fermi": "fermi, λ",
     "fermi_labels": "fermi, labels",
-    "fermi_boosting": "fermi, boosted trees",
+    "fermi_boosting": "fermi, trees",
     "agarwal": "fairlearn, reductions",
-    "hardt": "fairlearn, `ThresholdOptimizer`",
+    "hardt": "fairlearn, thresholds",
     "oxonfair": "OxonFair",
     "fairgbm": "FairGBM",
     "fairret": "fairret",
     "cooper": "Cooper",
-    "zhang": "adversarial debiasing",
+    "zhang": "adversarial",
 }
 FACTS = {
     "nonbinary_target": "classes",
     "nonbinary_attribute": "groups",
     "beyond_logistic": "models",
     "stochastic": "batches",
-    "unbiased": "unbiased",
     "convergent": "converges",
     "unknown_attribute": "unknown",
 }

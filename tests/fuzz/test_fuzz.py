@@ -9,7 +9,7 @@ from tests.fuzz.attempt import attempt
 
 EXTRAS = {"boosted": "lightgbm", "network": "torch", "regularizer": "torch", "checkpoints": "torch"}
 EXTRAS |= {"extreme boosted": "lightgbm", "extreme network": "torch", "folders": "torch", "boosters": "lightgbm"}
-FEW, MANY = 4, 12  # cases of a family: where one takes a tenth of a second and more, and where it takes less
+FEW, MANY = 2, 6  # cases of a family: where one takes a tenth of a second and more, and where it takes less
 DEAR = ("labels", "curve", "files", "options", "checkpoints", "audit", "extreme labels")
 
 

@@ -288,7 +288,10 @@ _ORDERS: tuple[Callable[[Iterable[Any]], list[Any]], ...] = (_by_value, label_or
 def _read_table(table: ArrayLike) -> Floats:
     """A table of weights, checked: conditions × groups × classes, read-only."""
     try:
-        cells = np.array(np.ma.filled(table, np.nan), dtype=np.float64)
+        filled = np.asarray(np.ma.filled(table, np.nan))
+        if filled.dtype.kind == "c":
+            raise TypeError  # whose imaginary parts would be lost
+        cells = np.array(filled, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise bad_argument("table", "is not an array of numbers", "conditions × groups × classes") from None
     cells = cells[None] if cells.ndim == 2 else cells

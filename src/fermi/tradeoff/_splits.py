@@ -68,7 +68,7 @@ def take(data: Any, rows: Ints) -> Any:
     native = nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame | nw.Series):
         return nw.to_native(cast(Any, native)[rows])
-    return data.tocsr()[rows] if hasattr(data, "tocsr") else data[rows]
+    return data.tocsr()[rows] if hasattr(data, "tocsr") else np.asarray(data)[rows]
 
 
 def read_training(X: Any, y: Any, sensitive_features: Any, knob: Knob) -> tuple[GivenRows, Problem, list[Any]]:

@@ -6,7 +6,6 @@ A table stands between `<!-- NAME -->` and `<!-- end -->`; each function below w
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -143,10 +142,10 @@ TABLES = {
 def filled(text: str) -> str:
     """A page with all its tables written anew."""
     for name, table in TABLES.items():
-        if f"<!-- {name} -->" in text:
-            old = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", flags=re.DOTALL)
-            new = table()
-            text = old.sub(lambda found, new=new: f"{found[1]}\n{new}\n{found[2]}", text)
+        mark = f"<!-- {name} -->\n"
+        if mark in text:
+            before, rest = text.split(mark)
+            text = f"{before}{mark}\n{table()}\n<!-- end -->{rest.split('<!-- end -->', 1)[1]}"
     return text
 
 

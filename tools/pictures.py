@@ -24,7 +24,7 @@ from fermi import Contingency, FermiClassifier, audit, datasets, ermi
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
 WOMEN, MEN, GREY = "#b4530a", "#1f5fa8", "#6b7280"
-STYLE = {
+STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "axes.spines.top": False,

@@ -17,16 +17,23 @@ from fermi import datasets
 from fermi.datasets import Dataset
 from fermi.datasets.common.downloads import RemoteFile
 from tests import skips
-from tests.skips import pytest_addoption
-
-__all__ = ["pytest_addoption"]
 
 settings.register_profile("fermi", deadline=None, max_examples=150, derandomize=True)
 settings.register_profile("fast", parent=settings.get_profile("fermi"), max_examples=30)
 settings.load_profile("fermi")
 
-# Rooms whose tests run whole commands, files, curves, figures or other people's methods: all of them count as slow.
-WHOLE = ("baselines", "boosting", "cli", "datasets", "experiments", "report", "tables", "tradeoff")
+# Rooms whose tests run whole commands, files, curves, audits, figures or other people's methods: all of them count as
+# slow but for those marked `heart`.
+WHOLE = (
+    "auditing", "baselines", "boosting", "cli", "datasets", "engines", "experiments", "labels", "report", "stream",
+    "tables", "tradeoff",
+)  # fmt: skip
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of this suite."""
+    skips.pytest_addoption(parser)
+    parser.addoption("--long", action="store_true", help="run the tests marked `long` as well; they take half an hour")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,13 +44,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Whoever asks where a real data set lies is marked as needing it; what takes longest starts first."""
+    if not config.getoption("--long"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     slow = [Path(__file__).parent / room for room in WHOLE]
     for item in items:
         if "home_of" in getattr(item, "fixturenames", ()):
             item.add_marker("needs_data")
-        if any(folder in item.path.parents for folder in slow):
+        if any(folder in item.path.parents for folder in slow) and item.get_closest_marker("heart") is None:
             item.add_marker("slow")
     items.sort(key=lambda item: item.get_closest_marker("first") is None)
 

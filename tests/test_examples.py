@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,11 +21,11 @@ TRANSFORMERS = r"ignore:'pin_memory' argument is set as true but no accelerator:
 CASES = [
     pytest.param("plain_loop", "torch"),
     # These load large libraries first.
-    pytest.param("lightning_module", "lightning", marks=[pytest.mark.slow, pytest.mark.filterwarnings(*LIGHTNING)]),
+    pytest.param("lightning_module", "lightning", marks=pytest.mark.filterwarnings(*LIGHTNING)),
     pytest.param(
-        "huggingface_trainer", "transformers", marks=[pytest.mark.slow, pytest.mark.filterwarnings(TRANSFORMERS)]
+        "huggingface_trainer", "transformers", marks=[pytest.mark.long, pytest.mark.filterwarnings(TRANSFORMERS)]
     ),
-    pytest.param("accelerate_loop", "accelerate", marks=pytest.mark.slow),
+    pytest.param("accelerate_loop", "accelerate", marks=pytest.mark.long),
 ]
 
 
@@ -40,6 +40,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "package"), CASES)
 def test_the_fairness_term_closes_the_gap(name: str, package: str) -> None:
     pytest.importorskip(package)
@@ -60,6 +61,46 @@ def test_monitoring_notices_a_model_that_turns_against_a_group() -> None:
     assert max(lows[:10]) < 0.02
     assert min(lows[12:]) > 0.02  # three of seven days are enough
     assert max(main(drift=0.0)) < 0.02
+
+
+@pytest.mark.slow
+def test_the_gallery_on_adult(home_of: Callable[[str], Path]) -> None:
+    pytest.importorskip("lightgbm", reason="the extra `boosting` is not installed")
+    home_of("adult")
+    found = load("adult").main()
+    for kind, fair in (("linear", "linear, within the bound"), ("trees", "trees, λ = 10")):
+        assert found[f"{kind}, plain"][1] > 0.15
+        assert found[fair][1] < 0.04
+        assert found[fair][0] < found[f"{kind}, plain"][0] + 0.03
+    plain, fair_gap = load("other_predictions").main()
+    assert plain > 0.15
+    assert fair_gap < 0.05
+    model, gap = load("choosing").main()
+    assert model.lam in (2, 3, 5, 8)
+    assert gap < 0.07
+
+
+@pytest.mark.slow
+def test_the_gallery_on_small_tables(home_of: Callable[[str], Path]) -> None:
+    home_of("compas")
+    home_of("communities")
+    plain, fair = (audit.record.measure("parity_difference").value for audit in load("compas").main())
+    assert fair < 0.6 * plain
+    before, after = load("communities").main()
+    assert len(before) == 18
+    assert max(after) < 0.5 * max(before)
+
+
+@pytest.mark.slow
+def test_a_transformer_and_coloured_digits(home_of: Callable[[str], Path]) -> None:
+    accuracy, gap = load("transformer").main(0.0)
+    fair_accuracy, fair_gap = load("transformer").main()
+    assert gap > 0.3
+    assert fair_gap < 0.1
+    assert fair_accuracy > accuracy - 0.1
+    home_of("color_mnist")
+    plain, blind = load("color_mnist").main()
+    assert blind > plain + 0.05  # on digits without colour
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)

@@ -17,6 +17,10 @@ class MissingExtraError(FermiError, ImportError):
     """An optional package is needed and not installed."""
 
 
+class UnreadableError(FermiError, TypeError):
+    """Features or labels are of a type that nothing can be read from. It is a `TypeError` too, as in scikit-learn."""
+
+
 class DivergedError(FermiError):
     """Training ran away: the objective exploded or is no number any more. The message says what to make smaller."""
 

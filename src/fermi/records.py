@@ -312,7 +312,8 @@ class ReportRecord:
     `strength` is the word for what the models differ in; `descending` says that a smaller value of it is more fairness,
     as that of a bound is. `rule` is what gives the labels of the chosen model, if they are adjusted. `verdict` says
     whether a request was met, `summary` the sentences that follow it, `price` what the chosen model costs beside the
-    first, and `warnings` what must not be overlooked, such as a model of no use.
+    first, and `warnings` what must not be overlooked, such as a model of no use. `target` is the column
+    that is predicted.
     """
 
     title: str
@@ -329,3 +330,4 @@ class ReportRecord:
     summary: tuple[str, ...] = ()
     price: PriceRecord | None = None
     warnings: tuple[str, ...] = ()
+    target: str = ""

@@ -66,7 +66,7 @@ class Scorer:
     def __post_init__(self) -> None:
         """Refuse what no measure, notion or bound is, here and not in the first fold of a search."""
         known = [name for name in MEASURES if name not in _NOT_HERE]
-        if self.measure not in known:
+        if not isinstance(self.measure, str) or self.measure not in known:
             raise bad_argument("measure", f"is {self.measure!r}", f"one of {listed(known)}")
         as_notion(self.notion)
         flag("soft", self.soft)

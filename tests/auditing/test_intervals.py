@@ -60,7 +60,7 @@ def test_a_random_attribute_is_consistent_with_no_violation() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds"])
+@pytest.mark.parametrize("notion", [pytest.param("demographic_parity", marks=pytest.mark.long), "equalized_odds"])
 def test_intervals_cover_on_the_synthetic_population(notion: str) -> None:
     """A small version of benchmarks/bench_coverage.py: 120 draws, so that nominal 95% may show as 89%."""
     population = synthetic(1, 3, 4, 0.8).population

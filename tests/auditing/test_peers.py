@@ -21,6 +21,7 @@ from fermi.formulas.stacked import NAMES
 from tests.auditing.samples import frame_of, rows
 
 
+@pytest.mark.heart
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rates_are_fairlearns(weighted: bool) -> None:
     peers: Any = pytest.importorskip("fairlearn.metrics", reason="the extra `baselines` is not installed")
@@ -73,6 +74,7 @@ def test_confusion_by_group_is_scikit_learns() -> None:
         assert np.array_equal(group.confusion, confusion_matrix(data["y"][mine], data["labels"][mine]))
 
 
+@pytest.mark.heart
 @pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds", "equal_opportunity"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_values_are_those_of_the_measures(notion: str, weighted: bool) -> None:

@@ -154,7 +154,7 @@ def test_hardt_refuses_a_group_of_one_class_and_knows_unknown_groups() -> None:
 
 
 @pytest.mark.parametrize(
-    "notion", [NOTIONS[0], *(pytest.param(notion, marks=pytest.mark.slow) for notion in NOTIONS[1:])]
+    "notion", [NOTIONS[0], *(pytest.param(notion, marks=pytest.mark.long) for notion in NOTIONS[1:])]
 )
 def test_agarwal_is_fairlearns(notion: str) -> None:
     pytest.importorskip("fairlearn", reason="the extra `baselines` is not installed")

@@ -87,7 +87,12 @@ def test_train_predict_audit_for_a_person(tmp_path: Path, capsys: pytest.Capture
     for words in ("400 rows, 4 columns", "colour of hair", "3 categories", "They are dropped here", "Report: "):
         assert words in " ".join(out.split())
     assert "\x1b" not in out
-    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["arrays.npz", "model.json", "report.html"]
+    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == [
+        "README.md",
+        "arrays.npz",
+        "model.json",
+        "report.html",
+    ]
     code, out, err = run(capsys, "predict", tmp_path / "m", file)
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == "score,colour of hair,group,hired,prediction,probability=no,probability=yes"
@@ -313,7 +318,7 @@ ENDINGS = [("tradeoff", "SIGINT"), ("train", "SIGTERM"), ("tradeoff", "SIGHUP")]
 
 @pytest.mark.parametrize(
     ("command", "ended_by"),
-    [("train", "SIGINT"), *(pytest.param(*case, marks=pytest.mark.slow) for case in ENDINGS)],
+    [("train", "SIGINT"), *(pytest.param(*case, marks=pytest.mark.long) for case in ENDINGS)],
 )
 def test_ctrl_c_leaves_nothing_half_written(tmp_path: Path, command: str, ended_by: str) -> None:
     pytest.importorskip("lightgbm", reason="the extra `boosting` is not installed")

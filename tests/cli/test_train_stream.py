@@ -30,7 +30,7 @@ def test_a_folder_becomes_a_model_that_predicts(tmp_path: Path, capsys: pytest.C
     assert told["rows"]["train"] + told["rows"]["test"] == 1200
     assert 200 < told["rows"]["test"] < 400
     assert told["chosen"]["test"]["error"]["value"] < 0.4
-    assert {path.name for path in model.iterdir()} == {"model.json", "arrays.npz", "report.html"}
+    assert {path.name for path in model.iterdir()} == {"README.md", "model.json", "arrays.npz", "report.html"}
     code, _, _ = run(capsys, "predict", model, folder / "part-0.parquet", "--output", tmp_path / "found.csv")
     assert code == 0
     assert len(pd.read_csv(tmp_path / "found.csv")) == 300

@@ -335,3 +335,83 @@ def test_arrays_of_dates_are_no_numbers(model: str, kind: str) -> None:
     X, y, s = np.arange(40).reshape(20, 2).astype(kind), np.arange(20) % 2, np.arange(20) % 3
     with pytest.raises(FermiError, match=re.escape(f"`X` is an array of {kind}; expected numbers")):
         getattr(import_module(room), name)().fit(X, y, sensitive_features=s)
+
+
+def _rows() -> tuple[Any, Any, Any]:
+    return np.arange(40.0).reshape(20, 2), np.arange(20) % 2, np.arange(20) % 3
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "words"),
+    [
+        (None, np.zeros((2, 20)), "`X` or `y` cannot be read: y should be a 1d array, got an array of shape (2, 20)"),
+        (None, np.float64(1.0), "`X` or `y` cannot be read: "),
+        (None, np.linspace(0, 1, 20), "`X` or `y` cannot be read: Unknown label type: continuous"),
+        (np.zeros(0), None, "`X` or `y` cannot be read: Expected 2D array, got 1D array instead: array=[]."),
+        ([[10**400, 1]] * 20, None, "`X` or `y` cannot be read: "),
+        ([[{}, 1]] * 20, None, "`X` or `y` cannot be read: float() argument must be a string or a real number"),
+        (pd.Series(list(range(20))), None, "`X` or `y` cannot be read: "),
+    ],
+)
+def test_what_scikit_learn_says_of_rows_is_one_sentence(X: Any, y: Any, words: str) -> None:
+    good = _rows()
+    X, y = good[0] if X is None else X, good[1] if y is None else y
+    calls: list[Any] = [
+        lambda: fermi.FermiClassifier().fit(X, y, sensitive_features=good[2]),
+        lambda: fermi.FermiClassifier().partial_fit(X, y, sensitive_features=good[2]),
+    ]
+    for call in calls:
+        with pytest.raises(FermiError, match=re.escape(words)) as caught:
+            call()
+        assert str(caught.value).endswith(".")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: Contingency([[1.0, 1.0]], n_unknown="x"), "`n_unknown` is 'x'; expected a weight of at least zero."),
+        (lambda: Contingency([[1.0, 10**400]]), "`table` is not an array of numbers; expected conditions × groups"),
+        (lambda: Contingency([[1j, 2.0]]), "`table` is not an array of numbers; expected conditions × groups"),
+        (lambda: fermi.scorers.violation(np.array(["a", "b"])), "`measure` is array(['a', 'b']"),  # type: ignore[arg-type]
+        (lambda: fermi.scorers.violation(pd.NA), "`measure` is <NA>; expected one of "),
+        (lambda: Contingency([[1.0]], classes=pd.NA), "`classes` is <NA>; expected at least one label, none missing"),
+        (lambda: Contingency([[1.0]], classes=np.eye(2)), "`classes` has the shape (2, 2); expected labels in one"),
+        (
+            lambda: Contingency.from_counts(pd.DataFrame({"p": [1]}), prediction="p", group=3, weight="p"),  # type: ignore[arg-type]
+            "`group` is 3; expected a column of the table: 'p'.",
+        ),
+        (
+            lambda: Contingency.from_counts(pd.DataFrame({"p": [1]}), prediction=np.eye(2), group="p", weight="p"),  # type: ignore[arg-type]
+            "`prediction` is array(",
+        ),
+        (
+            lambda: Contingency.from_counts(pd.Series([1, "a"]), prediction="p", group="g", weight="w"),
+            "`frame` is a Series; expected a table of pandas, polars or pyarrow",
+        ),
+        (
+            lambda: fermi.tradeoff_curve(
+                fermi.FermiClassifier(), *_rows()[:2], sensitive_features=_rows()[2], lams=[0.0], cv=[1, 2]
+            ),
+            "`cv` is [1, 2], by which the rows cannot be split; expected",
+        ),
+        (
+            lambda: fermi.theory.constants(_rows()[0], 3, sensitive_features=_rows()[2]),
+            "`y` has the shape (); expected one label per row, at least one.",
+        ),
+    ],
+)
+def test_one_clear_sentence_where_the_fuzzer_found_none(call: Any, words: str) -> None:
+    with pytest.raises(FermiError, match=re.escape(words)):
+        call()
+
+
+def test_columns_of_counts_may_have_numbers_for_names() -> None:
+    frame = pd.DataFrame([[0, "a", 3], [1, "b", 4]])
+    found = Contingency.from_counts(frame, prediction="0", group="1", weight="2")
+    assert found.total == 7
+
+
+def test_bounds_of_a_group_of_next_to_no_weight_are_none() -> None:
+    found = Contingency.from_predictions([0, 1, 1, 0], ["a", "a", "b", "b"], sample_weight=[1.0, 1.0, 1e-309, 2e-309])
+    assert all(np.isfinite(bound.left) for bound in fermi.bounds(found))

@@ -26,6 +26,8 @@ from fermi.baselines.__main__ import updated
 from fermi.baselines.common.protocol import Rows
 from fermi.datasets import Dataset, synthetic
 
+pytestmark = pytest.mark.slow  # rivals take their time
+
 METHODS = baselines.available()
 STEPS = 150  # enough for a linear model on so few rows
 FEW = 20  # enough to see that a method runs
@@ -35,16 +37,10 @@ def counts_steps(method: Any) -> bool:
     return "steps" in (baselines.find(method) if isinstance(method, str) else method)._get_param_names()
 
 
-def rivals_are_slow(name: str) -> list[pytest.MarkDecorator]:
-    """Our own methods are tested first, the others take their time."""
-    return [] if name in ("fermi", "fermi_labels", "none", "naive") else [pytest.mark.slow]
-
-
-EACH = [pytest.param(name, marks=rivals_are_slow(name)) for name in METHODS]
 CASES = [
-    pytest.param(name, notion, marks=rivals_are_slow(name))
+    pytest.param(name, notion, marks=[pytest.mark.long] if place and not name.startswith("fermi") else [])
     for name in METHODS
-    for notion in baselines.find(name).capabilities.notions
+    for place, notion in enumerate(baselines.find(name).capabilities.notions)
 ]
 
 
@@ -113,7 +109,7 @@ def test_conformance(name: str, notion: str) -> None:
     check_conformance(name, notion)
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", METHODS)
 def test_capabilities(name: str) -> None:
     check_capabilities(name, baselines.find(name).capabilities.notions[0])
 
@@ -190,7 +186,7 @@ def test_the_page_says_what_the_methods_say() -> None:
     assert all(f"| `{name}` |" in text for name in METHODS)
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", METHODS)
 def test_new_rows_may_be_of_another_precision(name: str) -> None:
     rows = data()
     model = fitted(name, 1.0, baselines.find(name).capabilities.notions[0])

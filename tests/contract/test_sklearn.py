@@ -24,7 +24,7 @@ from fermi import ConditionalParity, FermiClassifier
 SKIPPED = {"check_array_api_input": "needs SCIPY_ARRAY_API in the environment, and array libraries we do not take"}
 
 
-@pytest.mark.parametrize("options", [{}, pytest.param({"batch_size": 2, "random_state": 0}, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("options", [{}, pytest.param({"batch_size": 2, "random_state": 0}, marks=pytest.mark.long)])
 def test_scikit_learns_own_checks(options: dict[str, Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they fit without sensitive features, on a handful of rows

@@ -30,6 +30,7 @@ def limits_of_draws(rates: Floats, sizes: Ints, confidence: float, draws: int, s
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rates", "sizes", "confidence"),
     [

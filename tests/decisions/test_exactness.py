@@ -72,6 +72,7 @@ def test_so_it_is_without_any_difference_allowed_up_to_one_point(notion: str) ->
     assert choice.figures.error == pytest.approx(best_error(law, notion, Requirements(0.0)), abs=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [
@@ -128,6 +129,7 @@ def test_a_rare_group_is_brought_within_the_bound_at_its_price_and_the_others_do
     check(with_rare_group(population(2, (4,), seed=2, n=3000), share), notion, Requirements(0.03))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [Requirements(0.02), Requirements(None, min_ratio=0.95), Requirements(0.04, 0.9)])
 def test_a_choice_for_something_else_is_as_good_a_start_as_none(asked: Requirements) -> None:
     law = population(2, (3,), seed=23, n=3000)

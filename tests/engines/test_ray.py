@@ -188,6 +188,7 @@ def test_a_curve_and_other_tasks_run_on_the_cluster() -> None:
     same(ours, curve(lams=[0.0, 3.0], cv=2))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("cluster")
 def test_trees_go_on_from_the_last_checkpoint_when_a_worker_dies(tmp_path: Path) -> None:
     xgboost = pytest.importorskip("xgboost", reason="the extra `boosting` is not installed")

@@ -19,7 +19,7 @@ import fermi
 from fermi import experiments
 from fermi.cli import main
 from fermi.experiments import Figure, runner
-from fermi.experiments.judging.claims import Claim, untestable, verdicts
+from fermi.experiments.judging.claims import Claim, Verdict, untestable, verdicts
 from fermi.experiments.judging.index import index
 from fermi.experiments.recorded import RECORDS, keep, kept
 from fermi.experiments.runs import tabular
@@ -182,7 +182,10 @@ def test_a_failing_cell_is_named_and_the_others_go_on(tmp_path: Path, monkeypatc
 
 
 def test_the_index_lists_the_claims_of_all_pages(tmp_path: Path) -> None:
-    claims = [Claim("Water is wet", "section 1", lambda records: ("held", "3 of 3")), Claim("No", "E", untestable("x"))]
+    claims = [
+        Claim("Water is wet", "section 1", lambda records: Verdict("held", "3 of 3", 0.012)),
+        Claim("No", "E", untestable("x")),
+    ]
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     page = (
@@ -190,16 +193,24 @@ def test_the_index_lists_the_claims_of_all_pages(tmp_path: Path) -> None:
     )
     (tmp_path / "one" / "summary.md").write_text(page)
     (tmp_path / "two" / "summary.md").write_text("# Table 1: what is\n\n| a | b | c | d |\n")
-    text = index(tmp_path, ["one", "two", "three"])
-    assert "| [one](one/summary.md) | Water is wet | section 1 | held |\n" in text
-    assert "| [one](one/summary.md) | No | E | could not be tested here |\n\n## The pages" in text
-    assert text.endswith("- [one](one/summary.md): water\n- [two](two/summary.md): what is\n")
+    former = "# Figure 3: ice\n\n| claim | where | verdict | figures |\n|---|---|---|---|\n"
+    former += "| Ice is hot | B | did not hold | 0 |\n"
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "summary.md").write_text(former)
+    text = index(tmp_path, ["one", "two", "three", "old"])
+    assert "| [one](one/summary.md) | Water is wet | section 1 | held | ± 0.012 | 3 of 3 |\n" in text
+    assert "| [one](one/summary.md) | No | E | could not be tested here |  | x |\n\n## Pages of the former" in text
+    assert "| [old](old/summary.md) | Ice is hot | B | did not hold |\n\n## The pages" in text
+    assert text.endswith("(two/summary.md): what is\n- [old](old/summary.md): ice\n")
 
 
 def test_in_processes_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "table1", "--output", str(tmp_path), "--workers", "2", "--json"]) == 0
     (folder,) = json.loads(capsys.readouterr().out)
-    assert "| fermi | yes | yes | yes | yes | yes | yes |  |" in (Path(folder) / "summary.md").read_text()
+    assert (
+        "| fermi | yes | yes | yes | yes | yes | yes |  | yes | yes (on batches: yes) | yes |"
+        in (Path(folder) / "summary.md").read_text()
+    )
     assert main(["reproduce", "fig99"]) == 2
     assert "`name` is 'fig99'; expected one of" in capsys.readouterr().err
     assert main(["reproduce", "table1", "--output", str(tmp_path), "--workers", "0"]) == 2

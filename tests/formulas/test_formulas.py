@@ -92,6 +92,7 @@ def test_renyi_correlation_is_a_singular_value_not_an_eigenvalue(P: Law) -> None
     assert dependence.renyi_correlation(P) == pytest.approx(second, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_renyi_correlation_is_the_best_correlation_of_any_scores() -> None:
     """Against the definition: alternate the optimal f given g and g given f until they stop moving."""
     rng = np.random.default_rng(1)

@@ -29,6 +29,7 @@ OWN = {
 }
 
 
+@pytest.mark.heart
 @pytest.mark.parametrize("name", OWN)
 def test_at_a_bound_of_one_labels_are_the_classifiers_own_bit_for_bit(name: str) -> None:
     some = rows(600)
@@ -60,6 +61,7 @@ def test_a_classifier_with_a_threshold_of_its_own_is_judged_by_its_labels(thresh
     assert model.violation_ == pytest.approx(gap(model.predict(ordered.X), ordered.s), abs=0.03)
 
 
+@pytest.mark.heart
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("notion", ["demographic_parity", "equalized_odds", "equal_opportunity"])
 def test_the_bound_is_kept_on_held_out_rows_and_nearly_on_new_ones(notion: str, n_classes: int) -> None:
@@ -85,6 +87,7 @@ def test_probabilities_are_the_classifiers_own() -> None:
     assert model.score(some.X, some.y) == np.mean(model.predict(some.X) == some.y)
 
 
+@pytest.mark.heart
 def test_two_rows_with_the_same_features_get_the_same_label_and_no_row_depends_on_another() -> None:
     some = rows()
     model = fitted(some)

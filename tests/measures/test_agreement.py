@@ -56,8 +56,8 @@ def test_mutual_information_is_scikit_learn_s() -> None:
     ("notion", "theirs"),
     [
         ("demographic_parity", demographic_parity_difference),
-        ("equalized_odds", equalized_odds_difference),
-        ("equal_opportunity", equal_opportunity_difference),
+        pytest.param("equalized_odds", equalized_odds_difference, marks=pytest.mark.slow),
+        pytest.param("equal_opportunity", equal_opportunity_difference, marks=pytest.mark.slow),
     ],
 )
 def test_parity_difference_is_fairlearn_s(notion: str, theirs: Any) -> None:
@@ -69,7 +69,10 @@ def test_parity_difference_is_fairlearn_s(notion: str, theirs: Any) -> None:
 
 @pytest.mark.parametrize(
     ("notion", "theirs"),
-    [("demographic_parity", demographic_parity_ratio), ("equalized_odds", equalized_odds_ratio)],
+    [
+        ("demographic_parity", demographic_parity_ratio),
+        pytest.param("equalized_odds", equalized_odds_ratio, marks=pytest.mark.slow),
+    ],
 )
 def test_parity_ratio_of_the_positive_label_is_fairlearn_s(notion: str, theirs: Any) -> None:
     compared = 0

@@ -145,6 +145,7 @@ def test_sparse_labels_do_not_blow_up_the_table() -> None:
     assert c.table.shape == (1, 500, 2)
 
 
+@pytest.mark.slow
 def test_many_groups_of_many_columns() -> None:
     rng = np.random.default_rng(0)
     table = rng.integers(0, 2, (10_000, 18))

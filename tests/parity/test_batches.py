@@ -75,6 +75,7 @@ def plain(judge: Any, theta: Any, batch: Any, notion: str) -> float:
     return float(loss + judge.lam * violation + judge.design.penalty(theta, BENCH.L2)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notion", BENCH.NOTIONS)
 @pytest.mark.parametrize("size", [1, 4, 7])
 def test_mary_s_step_is_the_gradient_of_its_batch_s_own_objective(rows: Any, notion: str, size: int) -> None:

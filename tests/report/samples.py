@@ -196,7 +196,7 @@ def error(record: ReportRecord, model: int, split: str = "test") -> Estimate:
 
 
 def gap(record: ReportRecord, model: int, split: str = "test") -> str:
-    return f"{audit_of(record, model, split).measure('parity_difference').value:.3f}"
+    return f"{100 * audit_of(record, model, split).measure('parity_difference').value:.1f}"
 
 
 def luminance(colour: str) -> float:

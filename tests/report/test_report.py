@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from fermi.records import AuditRecord, Estimate, ReportRecord
-from fermi.report import render, write
+from fermi.records import AuditRecord, Estimate
+from fermi.report import render
 from fermi.report._json import fitted_json
+from tests.report.browsing import Opened, Opener
 from tests.report.samples import (
     HOSTILE,
     SAMPLES,
@@ -31,120 +30,8 @@ from tests.report.samples import (
 )
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser is driven with playwright")
-Page = Any  # playwright may be absent
-
 SHOW = "(e, v) => {e.value = v; e.dispatchEvent(new Event('input')); return document.getElementById('words').innerText}"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-FLAGS += ["--disable-sync", "--no-first-run"]
 pytestmark = pytest.mark.slow  # all of them drive a browser
-PATIENCE = 120_000  # milliseconds: on a machine that is busy with other things a page may take long
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.skip("no chromium on the PATH: apt-get install chromium")
-    playwright.expect.set_options(timeout=PATIENCE)
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=found, args=FLAGS, timeout=PATIENCE)
-        yield running
-        running.close()
-
-
-class Opened:
-    """A page in the browser, with all that it said and asked for."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        self.ears: dict[str, Callable[[Any], None]] = {
-            "console": lambda message: self.said.append(message.text),
-            "pageerror": lambda error: self.said.append(str(error)),
-            "dialog": self.refuse,
-            "request": lambda request: self.asked.append(request.url),
-        }
-        for event, ear in self.ears.items():
-            page.on(event, ear)
-
-    def leave(self) -> None:
-        """Empty the tab for the next page; what this one may still say is not the next one's."""
-        self.page.goto("about:blank")
-        for event, ear in self.ears.items():
-            self.page.remove_listener(event, ear)
-
-    def refuse(self, dialog: Any) -> None:
-        self.said.append(dialog.message)
-        dialog.dismiss()
-
-    def text(self, selector: str) -> str:
-        return str(self.page.locator(selector).inner_text())
-
-    def chosen(self, model: int) -> None:
-        """Wait until the page shows a model."""
-        playwright.expect(self.page.locator("#slider")).to_have_value(str(model))
-
-    def mark(self, name: str, chart: str = "tradeoff") -> tuple[float, float]:
-        """Where a chart has drawn a model."""
-        box = self.page.locator(f'#{chart} [role="graphics-symbol"][aria-label^="{name}"]').first.bounding_box()
-        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-class Tabs:
-    """A tab of the browser for each kind of screen, and a file for each record: a new window takes longest."""
-
-    def __init__(self, browser: Any, folder: Path) -> None:
-        self.browser, self.folder = browser, folder
-        self.tabs: dict[bool, Page] = {}
-        self.files: list[tuple[ReportRecord, Path]] = []
-
-    def tab(self, *, phone: bool) -> Page:
-        """As new: its mouse in the corner, its media those of a screen."""
-        if phone not in self.tabs:
-            self.tabs[phone] = self.browser.new_page(is_mobile=phone, has_touch=phone)
-            self.tabs[phone].set_default_timeout(PATIENCE)
-        self.tabs[phone].mouse.move(0, 0)
-        self.tabs[phone].emulate_media(media="null", color_scheme="light")
-        return self.tabs[phone]
-
-    def file(self, record: ReportRecord) -> Path:
-        for known, file in self.files:
-            if known is record:
-                return file
-        self.files.append((record, write(record, self.folder / f"page{len(self.files)}.html")))
-        return self.files[-1][1]
-
-
-@pytest.fixture(scope="module")
-def tabs(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Tabs:
-    return Tabs(browser, tmp_path_factory.mktemp("pages"))
-
-
-Opener = Callable[..., Opened]
-
-
-@pytest.fixture
-def open_page(tabs: Tabs) -> Iterator[Opener]:
-    made: list[Opened] = []
-
-    def open_record(
-        record: ReportRecord, width: int = 1200, *, phone: bool = False, color_scheme: str = "light"
-    ) -> Opened:
-        page = tabs.tab(phone=phone)
-        page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=color_scheme)
-        opened = Opened(page)
-        made.append(opened)
-        page.goto(tabs.file(record).as_uri())
-        page.wait_for_function(
-            "[...document.querySelectorAll('.chart')].every(c => !c.offsetParent || c.querySelector('svg'))"
-        )
-        return opened
-
-    yield open_record
-    for opened in made:
-        opened.leave()
 
 
 def shoot(opened: Opened, name: str) -> None:
@@ -213,8 +100,8 @@ def test_a_click_chooses_a_model_and_all_follows(open_page: Opener) -> None:
     words = opened.text("#words")
     assert with_interval(error(record, 7)) in words
     assert with_interval(error(record, 0)) in words, "the price is told against the model without fairness"
-    assert f"{gap(record, 7)} [" in words
-    assert f"{gap(record, 0)} [" in words
+    assert f"{gap(record, 7)} points [" in words
+    assert f"{gap(record, 0)} points [" in words
     group = audit_of(record, 7, "test").groups[0]
     assert percent(group.rates[">50K"]) in opened.text("#groups-table")
     assert f"{group.confusion[0][1]:,.0f}" in opened.text("#confusion")
@@ -265,7 +152,7 @@ def test_hovering_tells_error_and_violation_with_intervals(open_page: Opener) ->
     tip = opened.text("#tip")
     assert tip.startswith("λ = 7.02")
     assert with_interval(error(record, 7)) in tip
-    assert f"{gap(record, 7)} [" in tip
+    assert f"{gap(record, 7)} points [" in tip
 
 
 def test_measure_and_class_can_be_changed(open_page: Opener) -> None:
@@ -347,7 +234,7 @@ def test_text_is_readable_in_light_and_dark(scheme: str, open_page: Opener) -> N
 
 
 def test_a_change_of_scheme_reaches_the_charts(open_page: Opener) -> None:
-    opened = open_page(report(2), color_scheme="light")
+    opened = open_page(report(3), color_scheme="light")
     of_text = "getComputedStyle(document.querySelector('#tradeoff svg text')).fill"
     light = opened.page.evaluate(of_text)
     opened.page.emulate_media(color_scheme="dark")
@@ -355,11 +242,12 @@ def test_a_change_of_scheme_reaches_the_charts(open_page: Opener) -> None:
 
 
 def test_paper_has_every_section_and_table(open_page: Opener, tmp_path: Path) -> None:
-    opened = open_page(report(), color_scheme="dark", width=700)
+    opened = open_page(report(), color_scheme="dark", width=700, folded=True)
     opened.page.emulate_media(media="print")
     shoot(opened, "print")
     assert opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    sections = opened.page.locator("main > section:not(#rule-section)")  # the sample has no rule
+    absent = ":not(#rule-section):not(#moves-section)"  # the sample has no rule, and no price
+    sections = opened.page.locator(f"main > section, main > details{absent}")
     assert all(sections.nth(i).is_visible() for i in range(sections.count()))
     assert opened.text("#now") == "λ = 119"
     opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -367,7 +255,7 @@ def test_paper_has_every_section_and_table(open_page: Opener, tmp_path: Path) ->
     assert opened.page.locator("#path-table").is_visible()
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 700
     opened.page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert opened.page.locator("details[open]").count() == 0
+    assert opened.page.locator("details[open]").count() == 1, "the trade-off alone is open on a screen"
     opened.page.pdf(path=Path(os.environ.get("FERMI_SCREENSHOTS") or tmp_path) / "print.pdf", format="A4")
 
 

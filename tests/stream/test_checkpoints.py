@@ -120,6 +120,7 @@ def test_a_lost_sample_is_drawn_again(folder: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(fit(folder, checkpoint, **SOLVERS["sgda"]).coef_, whole.coef_)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_killed_process_goes_on(tmp_path: Path) -> None:
     bench = load(Path(__file__).parents[2] / "benchmarks" / "bench_kills.py")

@@ -26,6 +26,7 @@ def streamed(source: Any, **options: Any) -> fermi.FermiClassifier:
     return fit_stream(fermi.FermiClassifier(**options), source, target="y", sensitive=SENSITIVE)
 
 
+@pytest.mark.heart
 @pytest.mark.parametrize("kind", ["parquet", "csv", "feather"])
 def test_exact_passes_reach_the_model_of_the_rows_in_memory(tmp_path: Path, kind: str) -> None:
     frame = frame_of()
@@ -115,6 +116,7 @@ def stream_of(folder: Path, workers: int = 1) -> tuple[streaming.Stream, Any, An
     return stream, Run(stream.estimator, stream.limits, learned, reading, shards, None), shards
 
 
+@pytest.mark.heart
 def test_sums_do_not_depend_on_the_number_of_shards_nor_on_one_round_or_two(tmp_path: Path) -> None:
     folder = write(frame_of(classes=3), tmp_path / "rows")
     _, one, shards = stream_of(folder)

@@ -37,7 +37,7 @@ def test_the_measured_row_gradients_average_to_that_of_the_objective(options: di
     assert rows == pytest.approx(p.gradient(theta, W), abs=1e-10)
 
 
-@pytest.mark.parametrize("lam", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("lam", [*(pytest.param(lam, marks=pytest.mark.slow) for lam in (0.01, 1.0)), 30.0])
 @pytest.mark.parametrize("options", problems())
 def test_corrected_beta_bounds_the_measured_smoothness(options: dict[str, Any], lam: float) -> None:
     p = Saddle(lam=lam, **options)

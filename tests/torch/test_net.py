@@ -79,6 +79,7 @@ def test_a_given_module_is_not_changed_and_clones_and_pickles() -> None:
     assert np.array_equal(net.classes_[net.decision_function(X).argmax(1)], net.predict(X))
 
 
+@pytest.mark.slow
 @short
 @pytest.mark.filterwarnings("ignore:Every training row is predicted as", "ignore:After 1 passes the loss is")
 def test_rows_come_as_tables_images_texts_and_sparse() -> None:
@@ -196,6 +197,9 @@ def test_a_checkpoint_that_is_not_as_it_was_written_is_refused(tmp_path: Path) -
         lambda state: state["states"][0].update({k: v[:1] for k, v in state["states"][0].items()}),
         lambda state: state["states"][0].update({k: v * np.nan for k, v in state["states"][0].items()}),
         lambda state: state["optimizer"]["state"][0].update(exp_avg=torch.zeros(3)),
+        lambda state: state["optimizer"]["param_groups"][0].update(lr=[1]),
+        lambda state: state["optimizer"]["param_groups"][0].update(betas=(0.9, "x")),
+        lambda state: state["optimizer"]["param_groups"][0].pop("eps"),
         lambda state: state.update(best_states=[{}, {}]),
         lambda state: state.update(order="{}"),
         lambda state: state.update(random=torch.zeros(5)),
@@ -335,3 +339,15 @@ def test_a_rate_that_single_precision_does_not_hold_is_refused() -> None:
     for options in cases:
         with pytest.raises(fermi.FermiError, match=r"`lr(_w)?` is 1e\+(300|39); expected a positive number"):
             FermiNet(models.logistic, **options).fit(*rows, sensitive_features=[0, 1, 1, 0])
+
+
+@pytest.mark.parametrize("lam", [1e-300, 1e-40])
+def test_the_smallest_lambda_is_as_none(lam: float) -> None:
+    """The rate of W is one over λ, which single precision would not hold."""
+    X, y, s = table(100)
+    found, plain = (
+        FermiNet(models.logistic, lam=given, max_epochs=2, random_state=0, device="cpu").fit(X, y, sensitive_features=s)
+        for given in (lam, 0.0)
+    )
+    assert np.isfinite(found.predict_proba(X)).all()
+    np.testing.assert_allclose(found.predict_proba(X), plain.predict_proba(X), atol=0.05)

@@ -24,7 +24,7 @@ from tests.ray_cluster import DEPRECATED, running
 ray = pytest.importorskip("ray", reason="the extra `ray` is not installed")
 pytest.importorskip("ray.train.torch", exc_type=ImportError)
 
-pytestmark = [pytest.mark.slow, pytest.mark.first, pytest.mark.filterwarnings(DEPRECATED)]
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings(DEPRECATED)]
 
 EPOCHS, STEPS = 3, 125  # 4000 rows in batches of 2 × 16
 KILLED_AFTER = 2 * STEPS + 60

@@ -22,6 +22,7 @@ from fermi.torch import FermiRegularizer
 from tests.torch.samples import NOTIONS, batch
 
 
+@pytest.mark.slow
 def test_one_optimizer_makes_a_model_fair() -> None:
     data = fermi.datasets.synthetic(4000, 2, 2, bias=0.9, rated=False).numeric()
     X = torch.tensor(data.X_train.to_numpy(), dtype=torch.float32)
@@ -313,3 +314,11 @@ def test_what_is_public_is_found_and_nothing_else() -> None:
     assert dir(fermi.torch) == fermi.torch.__all__
     with pytest.raises(AttributeError, match=r"module 'fermi\.torch' has no attribute 'Net'"):
         fermi.torch.Net  # noqa: B018
+
+
+@pytest.mark.parametrize("prior", [{}, "x", [["a", "b"]], print])
+def test_a_prior_of_no_numbers_is_one_sentence(prior: Any) -> None:
+    with pytest.raises(
+        fermi.FermiError, match=r"^`group_prior` is .*; expected \(2,\) or \(1, 2\) numbers, none negative\.$"
+    ):
+        FermiRegularizer(2, 2, group_prior=prior)

@@ -8,7 +8,10 @@ const read = (name) => readFileSync(new URL(name, FOLDER), "utf8");
 
 // What the page uses of the browser. All that a browser has would do, if it did not have `name`, `event` and `status`,
 // behind which a forgotten declaration hides.
-const BROWSER = ["addEventListener", "console", "document", "getComputedStyle", "innerHeight", "innerWidth", "window"];
+const BROWSER = [
+  ...["addEventListener", "Blob", "console", "dispatchEvent", "document", "Event", "getComputedStyle", "innerHeight"],
+  ...["innerWidth", "setTimeout", "URL", "window"],
+];
 
 const RULES = {
   ...js.configs.recommended.rules,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from dataclasses import replace
 from functools import cached_property
@@ -9,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import fermi
 from fermi.auditing._text import as_text
 from fermi.records import AuditRecord, Estimate, GroupRecord, MeasureRecord, PointRecord, ReportRecord, VerdictRecord
 
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
 
 
 _MOST_ROWS = 60  # of a notebook's table
+_TITLES = {
+    "met": "Predictions that keep what was asked of them",
+    "missed": "Predictions that miss what was asked of them",
+    "undecided": "Predictions: these rows cannot tell whether they keep what was asked",
+}
 
 
 class Audit:
@@ -55,6 +62,7 @@ class Audit:
         self.record = record
         self._counted = counted
         self._first: dict[str, Any] = {}
+        self._facts: dict[str, str] = {}
 
     def judged(self, favourable: Any = None) -> Audit:
         """The audit with what can be told of groups that have enough rows, and what its labels are worth.
@@ -85,7 +93,15 @@ class Audit:
         """The rows in the order of their probabilities, where they are known."""
         return None if self._counted is None else self._counted.ranks
 
-    def with_words(self, verdict: VerdictRecord | None, summary: tuple[str, ...], warnings: tuple[str, ...]) -> Audit:
+    def with_words(
+        self,
+        verdict: VerdictRecord | None,
+        summary: tuple[str, ...],
+        warnings: tuple[str, ...],
+        *,
+        facts: dict[str, str] | None = None,
+        target: str = "",
+    ) -> Audit:
         """The audit with what its page is to say first.
 
         Parameters
@@ -94,6 +110,10 @@ class Audit:
             Whether a request was met.
         summary, warnings : tuple of str
             The sentences that follow, and what must not be overlooked.
+        facts : dict of str to str, optional
+            Where the predictions come from, for the foot of the page.
+        target : str
+            The column of true labels.
 
         Returns
         -------
@@ -101,7 +121,8 @@ class Audit:
             The same figures.
         """
         found = Audit(self.record, self._counted)
-        found._first = {"verdict": verdict, "summary": summary, "warnings": warnings}
+        found._first = {"verdict": verdict, "summary": summary, "warnings": warnings, "target": target}
+        found._facts = dict(facts or {})
         return found
 
     @classmethod
@@ -224,15 +245,19 @@ class Audit:
         from fermi.report import write
 
         record = self.record
-        facts = {
+        facts = self._facts | {
             "Rows": f"{record.rows:,.0f}, of which {record.unknown:,.0f} of no known group",
             "Groups": f"{len(record.groups)} of {', '.join(record.columns)}",
             "Classes": ", ".join(record.classes),
             "Notion": record.called or record.notion,
             "Confidence of intervals": f"{record.confidence:.0%}",
+            "Software": f"fermi {fermi.__version__}",
+            "Date": datetime.date.today().isoformat(),
         }
         point = PointRecord("predictions", math.nan, {"audit": record})
-        return Path(write(ReportRecord("Audit of predictions", facts, (point,), **self._first), path))
+        verdict = self._first.get("verdict")
+        title = _TITLES[verdict.outcome] if verdict is not None else "Audit of predictions"
+        return Path(write(ReportRecord(title, facts, (point,), **self._first), path))
 
     def __repr__(self) -> str:
         return as_text(self.record)

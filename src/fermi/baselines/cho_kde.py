@@ -31,7 +31,7 @@ class ChoKDE(TorchBaseline):
     capabilities = Capabilities(
         nonbinary_target=True, nonbinary_attribute=True, beyond_logistic=True, stochastic=True, unknown_attribute=True
     )
-    weights = (0.2, 30.0)
+    weights = (0.2, 300.0)
 
     def _penalty(self, rows: Rows) -> nn.Module:
         return DensityGap(rows)

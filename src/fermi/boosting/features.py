@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 
 from fermi.errors import bad_argument
 from fermi.inputs.columns import as_frame, to_pandas
-from fermi.inputs.features import refuse_dates, refuse_infinite
+from fermi.inputs.features import in_one_sentence, refuse_dates, refuse_infinite
 from fermi.inputs.groups import word_of
 
 _NUMBERS = "numbers, words or categories (dates as a number of days, say)"
@@ -40,7 +40,8 @@ def read_table(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tuple[A
     refuse_dates(X)
     fitting = y is not None or reset
     options = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": False}
-    found = validate_data(estimator, X, *([y] if fitting else []), **options, reset=reset)
+    with in_one_sentence():
+        found = validate_data(estimator, X, *([y] if fitting else []), **options, reset=reset)
     matrix, y = found if fitting else (found, None)
     refuse_infinite(matrix, None, missing=True)
     if hasattr(matrix, "tocsr"):
@@ -57,12 +58,14 @@ def read_table(estimator: Any, X: Any, y: Any = None, *, reset: bool) -> tuple[A
 
 def _read_frame(estimator: Any, X: Any, frame: pd.DataFrame, y: Any, *, reset: bool) -> tuple[Any, Any]:
     fitting = y is not None or reset
-    validate_data(estimator, X, *([y] if fitting else []), reset=reset, skip_check_array=True)
+    with in_one_sentence():
+        validate_data(estimator, X, *([y] if fitting else []), reset=reset, skip_check_array=True)
     if reset and not len(frame.columns):
         raise bad_argument("X", "has no columns", "at least one")
     if fitting:
-        check_consistent_length(X, y)
-        y = column_or_1d(y, warn=True)
+        with in_one_sentence():
+            check_consistent_length(X, y)
+            y = column_or_1d(y, warn=True)
     if reset:
         names = safe_names([str(name) for name in frame.columns])
         estimator._columns = {

@@ -44,7 +44,7 @@ def run(
     notes = [in_options(note) for note in notes]
     words = judged_words(found, question.asked)
     require(words.verdict, required=required)
-    found = found.with_words(*words)
+    found = found.with_words(*words, facts=_facts(file, question), target=question.target or "")
     groups = [{**group_summary(g), **more_of_group(g)} for g in found.record.groups]
     document = {**verdict_summary(words, None), **audit_summary(found.record), "groups": groups}
     text = json.dumps({**document, "notes": [*notes, *found.record.notes]}, ensure_ascii=False, indent=2)
@@ -77,6 +77,16 @@ def check_outputs(files: Mapping[str, str | None], read: Sequence[str], kinds: S
             refuse_same_file(name, file, option)
         found.append(Path(name))
     return found
+
+
+def _facts(file: str, question: Question) -> dict[str, str]:
+    """Where the audited predictions come from."""
+    given = {
+        "Target": question.target,
+        "Prediction": question.prediction,
+        "Probabilities": ", ".join(question.probability),
+    }
+    return {"Data": Path(file).name or file} | {name: value for name, value in given.items() if value}
 
 
 def _width() -> int:

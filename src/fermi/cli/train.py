@@ -34,7 +34,8 @@ from fermi.tables.training import Trained, train
 
 REPORT = "report.html"
 SPLIT = "split"
-FILES = (MARK, ARRAYS, REPORT)
+CARD = "README.md"
+FILES = (MARK, ARRAYS, REPORT, CARD)
 _COSTS = (
     "The sensitive columns can be among the features or not. Kept, the model is usually more accurate at the same "
     "violation, since it can correct for the group by name; but every prediction then needs the person's group, and "
@@ -116,6 +117,7 @@ def run(
         require(found.record.verdict, required=required)
         found.saved.save(partial)
         report.write(found.record, partial / REPORT)
+        report.write_card(found.record, partial / CARD)
     save_split(given, rows)
     if as_json:
         print(json.dumps(_summary(found, rows, folder), ensure_ascii=False, indent=2))
@@ -240,4 +242,6 @@ def _show(found: Trained, rows: Prepared, folder: Path, console: Console, *, ask
             f"{len(rows.train.y):,} training rows, on rows it had not seen. --no-refit saves that one.",
             highlight=False,
         )
-    console.print(f"Model: {folder}\nReport: {folder / REPORT}", markup=False, highlight=False)
+    console.print(
+        f"Model: {folder}\nReport: {folder / REPORT}\nModel card: {folder / CARD}", markup=False, highlight=False
+    )

@@ -12,7 +12,7 @@ from fermi import report
 from fermi._files import whole_folder
 from fermi.cli._console import Console
 from fermi.cli._summaries import point_summary, show_columns, show_groups, show_points
-from fermi.cli.train import FILES, REPORT, Rows, Wanted, ask_to_keep, check_options, fresh, stem
+from fermi.cli.train import CARD, FILES, REPORT, Rows, Wanted, ask_to_keep, check_options, fresh, stem
 from fermi.errors import FermiError
 from fermi.inputs.arguments import chosen
 from fermi.notions import OF_LABELS
@@ -67,6 +67,7 @@ def run(
             found = train_stream(source, task, 1.0 if wanted.lam is None else wanted.lam, how)
         found.saved.save(partial)
         report.write(found.record, partial / REPORT)
+        report.write_card(found.record, partial / CARD)
     if as_json:
         print(json.dumps(_summary(found, folder), ensure_ascii=False, indent=2))
         return

@@ -28,6 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from fermi._typing import Floats, Ints
 from fermi.decisions.light_trees import LightTrees
 from fermi.decisions.table_codes import TableCodes
+from fermi.errors import bad_argument
 from fermi.inputs.cells import Cells
 from fermi.inputs.columns import as_frame, to_pandas
 
@@ -87,6 +88,8 @@ def group_features(X: Any) -> Any:
     if hasattr(X, "tocsr"):
         return X.tocsr()
     array = np.asarray(X.detach().cpu() if hasattr(X, "detach") else X)
+    if array.ndim == 0:
+        raise bad_argument("X", f"is a {type(X).__name__}", "one row of features per label")
     rows = array.reshape(len(array), -1)
     return rows if array.dtype.kind in "biufc" else pd.DataFrame(rows).infer_objects()
 

@@ -87,13 +87,23 @@ class Term:
         """The ERMI of laws by condition: E_z of D_R."""
         return float(sum(p * formula.ermi(P) for p, P in zip(self.p_z, laws, strict=True)))
 
-    def optimal_dual(self, laws: Floats) -> Floats:
-        """The optimal adversary W*(θ), Z × k × m."""
-        return np.stack([formula.optimal_dual(P) for P in laws])
+    def penalised_ermi(self, laws: Floats, l2: float) -> float:
+        """The largest Ψ(θ, W) − l2 ‖W‖² over all W together."""
+        shares = zip(self.p_z, self._penalty(l2), laws, strict=True)
+        return float(sum(p * formula.penalised_ermi(P, own) for p, own, P in shares if p > 0.0))
 
-    def dual_value(self, W: Floats, laws: Floats) -> float:
-        """The variational form Ψ(θ, W), E_z over conditions, at most `ermi`."""
-        return float(sum(p * formula.dual_value(w, P) for p, w, P in zip(self.p_z, W, laws, strict=True)))
+    def optimal_dual(self, laws: Floats, l2: float = 0.0) -> Floats:
+        """The optimal adversary W*(θ), Z × k × m, under the penalty l2 ‖W‖² if there is one."""
+        return np.stack([formula.optimal_dual(P, own) for P, own in zip(laws, self._penalty(l2), strict=True)])
+
+    def dual_value(self, W: Floats, laws: Floats, l2: float = 0.0) -> float:
+        """The variational form Ψ(θ, W), E_z over conditions, at most `ermi`; less l2 ‖W‖² if there is a penalty."""
+        shares = zip(self.p_z, W, laws, self._penalty(l2), strict=True)
+        return float(sum(p * formula.dual_value(w, P, own) for p, w, P, own in shares))
+
+    def _penalty(self, l2: float) -> Floats:
+        """The penalty on W within each condition: Ψ counts a condition by p(z), the penalty counts all W alike."""
+        return np.asarray(l2 / formula.nonzero(self.p_z))
 
     def costs(self, W: Floats) -> Floats:
         """What the adversary charges in every cell: C, (Z·k) × m."""
@@ -126,12 +136,15 @@ class FairObjective:
         The ERMI terms, all with the same λ.
     lam : float
         λ.
+    dual_l2 : float
+        Remark 1's penalty on the adversary: the terms are max_W Ψ − dual_l2 ‖W‖² instead of ERMI. `Value.ermi` is ERMI.
     """
 
     target: Ints
     weight: Floats
     terms: tuple[Term, ...]
     lam: float
+    dual_l2: float = 0.0
 
     def at(self, lam: float) -> FairObjective:
         """The objective of the same rows at another λ; without groups to compare λ is 0, lest it slow anything."""
@@ -141,8 +154,13 @@ class FairObjective:
     def evaluate(self, logits: Floats) -> Value:
         """The objective Φ and its parts at some logits."""
         F, loss = self._predict(logits)
-        violation = sum(term.ermi(term.laws(F)) for term in self.terms)
-        return Value(loss, violation, loss + self.lam * violation)
+        violation = penalised = 0.0
+        for term in self.terms:
+            laws = term.laws(F)
+            own = term.ermi(laws)
+            violation += own
+            penalised += own if self.dual_l2 == 0.0 else term.penalised_ermi(laws, self.dual_l2)
+        return Value(loss, violation, loss + self.lam * penalised)
 
     def value_and_gradient(self, logits: Floats) -> tuple[Value, Floats]:
         """The objective Φ and ∇Φ in the logits: by Danskin the gradient at the optimal W, held fixed."""
@@ -152,15 +170,17 @@ class FairObjective:
     def with_dual_gap(self, logits: Floats, duals: tuple[Floats, ...]) -> tuple[Value, Floats, float]:
         """The objective Φ, ∇Φ in the logits, and Φ − F(θ, W) for given W of each term, or of none."""
         F, loss = self._predict(logits)
-        violation = attained = 0.0
+        violation = penalised = attained = 0.0
         gradient = self._loss_gradient(F)
         for t, term in enumerate(self.terms):
             laws = term.laws(F)
-            violation += term.ermi(laws)
-            attained += term.dual_value(duals[t], laws) if duals else 0.0
+            own = term.ermi(laws)
+            violation += own
+            penalised += own if self.dual_l2 == 0.0 else term.penalised_ermi(laws, self.dual_l2)
+            attained += term.dual_value(duals[t], laws, self.dual_l2) if duals else 0.0
             if self.lam > 0.0:
-                term.add_gradient(F, term.optimal_dual(laws), self.lam, gradient)
-        return Value(loss, violation, loss + self.lam * violation), gradient, self.lam * (violation - attained)
+                term.add_gradient(F, term.optimal_dual(laws, self.dual_l2), self.lam, gradient)
+        return Value(loss, violation, loss + self.lam * penalised), gradient, self.lam * (penalised - attained)
 
     def saddle_gradient(self, logits: Floats, duals: tuple[Floats, ...]) -> Floats:
         """The gradient of F(θ, W) in the logits, for given W of each term; row i is what row i alone contributes."""
@@ -173,7 +193,7 @@ class FairObjective:
     def optimal_duals(self, logits: Floats) -> tuple[Floats, ...]:
         """The optimal adversary W*(θ) of each term."""
         F, _ = self._predict(logits)
-        return tuple(term.optimal_dual(term.laws(F)) for term in self.terms)
+        return tuple(term.optimal_dual(term.laws(F), self.dual_l2) for term in self.terms)
 
     def predictions(self, logits: Floats) -> Floats:
         """The probabilities F = softmax of logits."""

@@ -36,15 +36,26 @@ def ermi(P: Any) -> Any:
     return ((E / nonzero(P.sum(1))[:, None]) * (E / nonzero(P.sum(0))[None, :])).sum()
 
 
-def optimal_dual(P: Any) -> Any:
-    """The optimal adversary W* = P_s^{-1/2} P P_ŷ^{-1}, which attains D_R (proof of proposition 1)."""
-    return P / nonzero(P.sum(1))[:, None] ** 0.5 / nonzero(P.sum(0))[None, :]
+def optimal_dual(P: Any, l2: float = 0.0) -> Any:
+    """The optimal adversary W* = P_s^{-1/2} P P_ŷ^{-1}, which attains D_R (proof of proposition 1).
+
+    With a penalty l2 ‖W‖² on the adversary (remark 1) it is P_s^{-1/2} P (P_ŷ + l2)^{-1}.
+    """
+    return P / nonzero(P.sum(1))[:, None] ** 0.5 / nonzero(P.sum(0) + l2)[None, :]
 
 
-def dual_value(W: Any, P: Any) -> Any:
-    """The variational form Ψ(W) = −Tr(W P_ŷ Wᵀ) + 2 Tr(W P_{ŷ,s} P_s^{-1/2}) − 1, at most D_R (proposition 1)."""
+def penalised_ermi(P: Any, l2: float) -> Any:
+    """The largest Ψ(W) − l2 ‖W‖², Σ P²/(p_s (p_y + l2)) − 1 (remark 1): D_R less at most l2 ‖W*‖², so below 0 if fair."""
+    return (P * P / nonzero(P.sum(1))[:, None] / nonzero(P.sum(0) + l2)[None, :]).sum() - 1.0
+
+
+def dual_value(W: Any, P: Any, l2: float = 0.0) -> Any:
+    """The variational form Ψ(W) = −Tr(W P_ŷ Wᵀ) + 2 Tr(W P_{ŷ,s} P_s^{-1/2}) − 1, at most D_R (proposition 1).
+
+    With l2 the penalty l2 ‖W‖² of remark 1 is taken off, which makes it strongly concave whatever P_ŷ.
+    """
     p_s, p_y = P.sum(1), P.sum(0)
-    return 2.0 * (W * P / nonzero(p_s)[:, None] ** 0.5).sum() - (W * W * p_y[None, :]).sum() - 1.0
+    return 2.0 * (W * P / nonzero(p_s)[:, None] ** 0.5).sum() - (W * W * (p_y + l2)[None, :]).sum() - 1.0
 
 
 def dual_gradient(W: Any, P: Any, p: Any = None) -> Any:

@@ -140,6 +140,14 @@ def check_rows(columns: Iterable[tuple[str, Any]]) -> int:
     return n
 
 
+def _is_missing(label: Any) -> bool:
+    """Whether a label is NaN, NaT or NA, none of which equals itself; NA will not even say so."""
+    try:
+        return bool(label != label)
+    except TypeError:
+        return True
+
+
 def row_index(column: Any) -> Any:
     """The index of a pandas object, or None for anything else."""
     native = nw.to_native(column, pass_through=True)
@@ -152,6 +160,8 @@ def read_labels(values: Any, argument: str) -> tuple[Any, ...]:
     if isinstance(values, np.ndarray | np.generic):
         import pandas as pd
 
+        if np.ndim(values) > 1:
+            raise bad_argument(argument, f"has the shape {np.shape(values)}", "labels in one dimension")
         values = pd.Index(np.atleast_1d(values)).tolist()  # numpy's own tolist turns dates into nanoseconds
     single = isinstance(values, str | bytes) or not isinstance(values, Iterable)
     labels = (values,) if single else tuple(values)
@@ -159,6 +169,6 @@ def read_labels(values: Any, argument: str) -> tuple[Any, ...]:
         repeated = len(set(labels)) != len(labels)
     except TypeError:
         raise bad_argument(argument, f"is {values!r}", "labels: numbers, words or dates") from None
-    if not labels or repeated or any(label != label for label in labels):
+    if not labels or repeated or any(_is_missing(label) for label in labels):
         raise bad_argument(argument, f"is {values!r}", "at least one label, none missing and none of them twice")
     return labels

@@ -14,12 +14,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from fermi._typing import Ints
-from fermi.errors import bad_argument, listed
+from fermi.errors import FermiError, UnreadableError, bad_argument, listed
 from fermi.inputs.columns import as_frame
 from fermi.inputs.encode import encode
 from fermi.inputs.groups import positions
 
 _WORDS = (nw.String, nw.Categorical, nw.Enum, nw.Date, nw.Datetime, nw.Duration, nw.Time)
+_LONG = 400  # letters of what a library says of an array
 
 
 def read_features(estimator: Any, X: Any, y: Any = None, *, reset: bool, rows: bool = False) -> tuple[Any, Any]:
@@ -35,12 +36,29 @@ def read_features(estimator: Any, X: Any, y: Any = None, *, reset: bool, rows: b
         "ensure_all_finite": False,
         "reset": reset,
     }
-    if y is None and not reset:
-        matrix = validate_data(estimator, X, **options)
-    else:
-        matrix, y = validate_data(estimator, X, y, **options)
+    with in_one_sentence():
+        if y is None and not reset:
+            matrix = validate_data(estimator, X, **options)
+        else:
+            matrix, y = validate_data(estimator, X, y, **options)
     refuse_infinite(matrix, getattr(estimator, "feature_names_in_", None))
     return matrix, y
+
+
+@contextmanager
+def in_one_sentence() -> Iterator[None]:
+    """Say what scikit-learn and NumPy say of rows in one sentence, as an error of this package."""
+    try:
+        yield
+    except FermiError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
+        words = str(error)
+        if words.startswith("The feature names"):  # scikit-learn's list of them, which tools look for as it is
+            raise FermiError(words) from error
+        words = " ".join(words.split()).rstrip(".")
+        words = f"`X` or `y` cannot be read: {words if len(words) < _LONG else f'{words[:_LONG]}...'}."
+        raise (UnreadableError if isinstance(error, TypeError) else FermiError)(words) from error
 
 
 @contextmanager
@@ -58,13 +76,15 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
 def read_matrix(X: Any) -> Any:
     """Read X as a float array or a CSR matrix, for no estimator."""
     _refuse_words(X)
-    matrix = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
+    with in_one_sentence():
+        matrix = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
     refuse_infinite(matrix, None)
     return matrix
 
 
 def _refuse_words(X: Any) -> None:
-    if hasattr(X, "iloc") and {getattr(dtype, "kind", "O") for dtype in set(X.dtypes)} <= set("biuf"):
+    kinds = {getattr(dtype, "kind", "O") for dtype in set(X.dtypes)} if hasattr(X, "iloc") and X.ndim == 2 else {"O"}
+    if kinds <= set("biuf"):
         return  # a pandas table of numbers: asking each column takes milliseconds
     refuse_dates(X)
     frame = as_frame(X, "X")
@@ -107,6 +127,8 @@ def refuse_infinite(matrix: Any, names: Any, *, missing: bool = False) -> None:
 
 def read_target(y: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
     """Read each row's class as a code, and the classes, sorted."""
+    if np.ndim(y) != 1 or not len(y):
+        raise bad_argument("y", f"has the shape {np.shape(y)}", "one label per row, at least one")
     codes = encode(y, "y").compact()
     if codes.n_unknown:
         raise bad_argument("y", f"has {codes.n_unknown} missing entries", "a label in every row")
@@ -118,7 +140,7 @@ def read_target(y: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
 
 def check_labels(values: Sequence[Any], dtype: Any) -> None:
     """Refuse labels that are no classes, such as fractions."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), in_one_sentence():
         warnings.simplefilter("ignore")  # of distinct labels it says that they are many
         check_classification_targets(as_labels(values, dtype))
 

@@ -19,7 +19,7 @@ from fermi.errors import bad_argument
 from fermi.fitting.problem import Problem, Source, read_problem, take_rows
 from fermi.fitting.progress import Progress
 from fermi.inputs.arguments import generator
-from fermi.inputs.features import read_target
+from fermi.inputs.features import in_one_sentence, read_target
 from fermi.inputs.folds import folds
 from fermi.labels.options import LabelSettings
 from fermi.labels.wrapped import Said, WrappedRows, held_out, indexable, said_of, seems_trained_on
@@ -140,7 +140,9 @@ def _read(
     """Read the rows as codes, their classes, and the rows as the classifier takes them."""
     if sensitive_features is None:
         raise bad_argument("sensitive_features", "is None", "the groups to compare, one column or several")
-    X_rows, labels = indexable(X), column_or_1d(y, warn=True)
+    X_rows = indexable(X)
+    with in_one_sentence():
+        labels = column_or_1d(y, warn=True)
     if not len(labels):
         raise bad_argument("y", "is empty", "at least two classes")
     target, classes = read_target(labels)

@@ -65,6 +65,10 @@ class WrappedRows(NamedTuple):
         if "sensitive_features" in inspect.signature(inner.fit).parameters:
             extra["sensitive_features" if routed else f"{prefix}sensitive_features"] = self.sensitive
         if self.weight is not None:
+            if not self.weight.any():
+                raise bad_argument(
+                    "sample_weight", "is zero in all rows of a fold", "weights in more rows, or fewer `cv`"
+                )
             taken = fit_weights(model, self.weight)
             if not taken:
                 name = type(inner).__name__

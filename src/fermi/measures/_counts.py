@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -22,12 +22,13 @@ def read_counts(
 ) -> tuple[Rows, Notion]:
     """Find the columns of a table of counts, and the notion that its condition stands for."""
     given = _columns(frame)
-    groups = [group] if isinstance(group, str) else list(group)
+    groups = [group] if isinstance(group, str) or not isinstance(group, Iterable) else list(group)
     if not groups:
         raise bad_argument("group", "names no column", "one or several")
     wanted = [("prediction", prediction), *(("group", name) for name in groups), ("weight", weight)]
     wanted += [] if condition is None else [("condition", condition)]
-    found = {name: _column(given, name, argument) for argument, name in wanted}
+    columns_of = [_column(given, name, argument) for argument, name in wanted]
+    found = dict(zip((name for _, name in wanted), columns_of, strict=True))
     if len(found) < len(wanted):
         raise bad_argument("frame", f"would give a column two roles ({listed(name for _, name in wanted)})", "one each")
     if not len(found[prediction]):
@@ -46,14 +47,17 @@ def _columns(frame: Any) -> Mapping[str, Any]:
     if not isinstance(table, nw.DataFrame) and hasattr(frame, "__arrow_c_stream__"):
         import pyarrow as pa
 
-        table = as_frame(pa.table(frame), "frame")
+        try:
+            table = as_frame(pa.table(frame), "frame")
+        except (pa.ArrowException, TypeError, ValueError):  # one column, or what Arrow has no type for
+            raise bad_argument("frame", f"is a {type(frame).__name__}", _TABLE) from None
     if not isinstance(table, nw.DataFrame):
         raise bad_argument("frame", f"is a {type(frame).__name__}", _TABLE)
-    return {str(name): table[name] for name in table.columns}
+    return {str(column.name): column for column in table.iter_columns()}  # a name may be a number
 
 
 def _column(given: Mapping[str, Any], name: str, argument: str) -> Column:
-    if name not in given:
+    if not isinstance(name, str) or name not in given:
         raise bad_argument(argument, f"is {name!r}", f"a column of the table: {listed(given)}")
     return read_column(given[name], f"frame[{name!r}]")
 

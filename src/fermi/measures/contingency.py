@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from fermi._typing import Floats
 from fermi.errors import FermiError, bad_argument, listed
+from fermi.inputs.arguments import number
 from fermi.inputs.columns import read_columns, read_labels
 from fermi.inputs.encode import same_kind, sort_key
 from fermi.inputs.groups import ARGUMENT, label_order, positions
@@ -71,8 +72,7 @@ class Contingency:
         columns: Sequence[str | None] = (),
     ) -> None:
         cells = _read_table(table)
-        if not 0.0 <= n_unknown < np.inf:
-            raise bad_argument("n_unknown", f"is {n_unknown!r}", "a weight of at least zero")
+        n_unknown = number("n_unknown", n_unknown, "a weight of at least zero", low=0.0)
         fields: dict[str, Any] = {"table": cells, "n_unknown": float(n_unknown), "notion": notion, "soft": bool(soft)}
         for name, given, size in zip(_AXES, (conditions, groups, classes), cells.shape, strict=True):
             left_out = isinstance(given, Sized) and not len(given)
@@ -288,8 +288,11 @@ _ORDERS: tuple[Callable[[Iterable[Any]], list[Any]], ...] = (_by_value, label_or
 def _read_table(table: ArrayLike) -> Floats:
     """A table of weights, checked: conditions × groups × classes, read-only."""
     try:
-        cells = np.array(np.ma.filled(table, np.nan), dtype=np.float64)
-    except (TypeError, ValueError):
+        filled = np.asarray(np.ma.filled(table, np.nan))
+        if filled.dtype.kind == "c":
+            raise TypeError  # whose imaginary parts would be lost
+        cells = np.array(filled, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise bad_argument("table", "is not an array of numbers", "conditions × groups × classes") from None
     cells = cells[None] if cells.ndim == 2 else cells
     if cells.ndim != 3:

@@ -9,15 +9,16 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from fermi.records import AuditRecord, Estimate, PointRecord, ReportRecord
+from fermi.report._card import model_card
 
 _HISTORY_ROWS = 150
 
 
 def fitted_json(record: ReportRecord, limit: int) -> str:
     """A report as JSON of at most `limit` bytes, if leaving out detail of the models not chosen achieves it."""
-    text = ""
+    text, card = "", model_card(record)
     for lighter, left_out in _lighter(by_strength(record)):
-        text = page_json({**_plain(lighter), "left_out": left_out})
+        text = page_json({**_plain(lighter), "left_out": left_out, "card": card})
         if len(text) <= limit:
             break
     return text
@@ -70,7 +71,7 @@ def _audits(point: PointRecord, change: Callable[[AuditRecord], AuditRecord]) ->
 
 
 def _without_calibration(audit: AuditRecord) -> tuple[Any, ...]:
-    return tuple(replace(group, calibration=()) for group in audit.groups)
+    return tuple(replace(group, calibration=(), roc={}) for group in audit.groups)
 
 
 def _plain(value: Any) -> Any:

@@ -14,10 +14,23 @@ from fermi._files import whole_file
 from fermi.errors import bad_argument
 from fermi.records import ReportRecord
 from fermi.report._bundle import charting_script
+from fermi.report._card import model_card
 from fermi.report._json import fitted_json
 
 _LIMIT = 2_000_000
-_SCRIPTS = ("words.js", "tables.js", "charts.js", "views.js", "models.js", "compare.js", "groups.js", "page.js")
+_SCRIPTS = (
+    "words.js",
+    "tables.js",
+    "charts.js",
+    "views.js",
+    "models.js",
+    "compare.js",
+    "first.js",
+    "picture.js",
+    "groups.js",
+    "keeping.js",
+    "page.js",
+)
 
 
 def render(record: ReportRecord) -> str:
@@ -75,6 +88,27 @@ def write(record: ReportRecord, path: str | os.PathLike[str]) -> Path:
     page, target = render(record), Path(path)
     with whole_file(target) as partial:
         partial.write_text(page, encoding="utf-8", newline="\n")
+    return target
+
+
+def write_card(record: ReportRecord, path: str | os.PathLike[str]) -> Path:
+    """Write a report's model card to a file, which appears whole or not at all.
+
+    Parameters
+    ----------
+    record : ReportRecord
+        What the card is about.
+    path : str or path
+        The file, which is replaced if it exists.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    card, target = model_card(record), Path(path)
+    with whole_file(target) as partial:
+        partial.write_text(card, encoding="utf-8", newline="\n")
     return target
 
 

@@ -34,6 +34,9 @@ const SPLIT_SHAPES = ["triangle-up", "square", "circle", "cross"];
 
 const quantitative = (field, title, options = {}) => ({ field, type: "quantitative", title, ...options });
 const percentAxis = { format: ".3~%" };
+const POINTS = "points"; // the axis of a difference between two shares
+const axisOf = (format) =>
+  format === POINTS ? { labelExpr: "format(100 * datum.value, '.3~f')" } : { format }; // prettier-ignore
 
 // From the least to the most of all numbers, with some air.
 function domainOf(numbers, { zero = false } = {}) {
@@ -46,8 +49,8 @@ function domainOf(numbers, { zero = false } = {}) {
 }
 
 // Rows: index, name, x, y with their intervals, front (nothing better on validation), chosen, labelled.
-function tradeoffSpec({ xTitle, xDomain, yDomain, dashed }) {
-  const x = quantitative("x", xTitle, { scale: { domain: xDomain, nice: false }, axis: { grid: true } });
+function tradeoffSpec({ xTitle, inPoints, xDomain, yDomain, dashed }) {
+  const x = quantitative("x", xTitle, { scale: { domain: xDomain, nice: false }, axis: { grid: true, ...(inPoints ? axisOf(POINTS) : {}) } });
   const y = quantitative("y", "Error", { scale: { domain: yDomain, nice: false }, axis: { format: ".1%" } });
   const focus = [{ filter: { or: ["datum.chosen", { param: "hover", empty: false }] } }];
   const hover = { name: "hover", select: { type: "point", fields: ["index"], on: "pointerover", clear: "pointerout" } };
@@ -127,7 +130,7 @@ function alongStrength(ticks, strength) {
 // Rows: index, split, y with its interval, current (the split shown), chosen.
 function pathSpec({ splits, shown, ticks, strength, yDomain, format }) {
   const x = alongStrength(ticks, strength);
-  const y = quantitative("y", null, { scale: { domain: yDomain, nice: false }, axis: { format } });
+  const y = quantitative("y", null, { scale: { domain: yDomain, nice: false }, axis: axisOf(format) });
   const range = (all) => splits.map((_, i) => all[(i + Math.max(0, 3 - splits.length)) % all.length]);
   const split = { field: "split", type: "nominal", scale: { domain: splits } };
   const color = { ...split, scale: { domain: splits, range: range(SPLIT_COLOURS) } };
@@ -163,7 +166,7 @@ function pathSpec({ splits, shown, ticks, strength, yDomain, format }) {
 
 // Rows: index (in the order of strength), y, low, high, final.
 function searchSpec({ ticks, strength }) {
-  const y = quantitative("y", "Parity difference (hard)", { scale: { zero: true } });
+  const y = quantitative("y", "Parity difference (hard), in points", { scale: { zero: true }, axis: axisOf(POINTS) });
   return {
     width: "container",
     height: 260,

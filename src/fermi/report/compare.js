@@ -7,8 +7,13 @@ function front() {
   return at.map((own) => own.every(isNumber) && !at.some((other) => other.every(isNumber) && beats(other, own)));
 }
 
+// Two models are a before and an after: the picture shows those, and a curve would have nothing between its ends.
+const hasCurve = models.length > 2;
+const LAM = "λ is the weight of fairness in training: at 0 there is none, and more of it makes groups more alike.";
+const knob = () => (record.strength === "λ" ? ` ${LAM}` : "");
+
 function describe(model) {
-  const violation = `${measureTitle(state.measure)} ${inWords(measureOf(model), number)}`;
+  const violation = `${measureTitle(state.measure)} ${inWords(measureOf(model), formatOf(state.measure))}`;
   return [strengthOf(model), `error ${inWords(errorOf(model), percent)}`, violation].join("\n");
 }
 
@@ -36,17 +41,19 @@ function tradeoffRows(best) {
 
 function showTradeoff() {
   const comparable = models.some((model) => errorOf(model) && measureOf(model));
-  if (hideSection("tradeoff-section", isSingle || !comparable)) return;
+  if (hideSection("tradeoff-section", !hasCurve || !comparable)) return;
   const best = front();
   const title = measureTitle(state.measure);
   const domains = {
     xDomain: domainOf(onAllSplits(measureOf), { zero: true }),
     yDomain: domainOf(onAllSplits(errorOf)),
   };
-  const spec = tradeoffSpec({ xTitle: title, dashed: state.split !== held, ...domains });
+  const inPoints = formatOf(state.measure) === points;
+  const spec = tradeoffSpec({ xTitle: inPoints ? `${title}, in points` : title, inPoints, dashed: state.split !== held, ...domains });
   fill(
     "tradeoff-words",
     `Each mark is a model, on the ${state.split} rows: further left is a smaller violation, lower is fewer errors. ` +
+      `${knob()} `.trimStart() +
       "The diamond is the model this page shows; choose another by click, with the slider, or with the arrow keys. " +
       `Filled marks, joined by the line, are the models that no other beats on both counts on the ${held} rows.`,
   );
@@ -64,7 +71,7 @@ function tradeoffTable(best, title) {
     modelLine(
       model,
       estimateCell(errorOf(model), percent),
-      estimateCell(measureOf(model), number),
+      estimateCell(measureOf(model), formatOf(state.measure)),
       textCell(best[i] ? "yes" : "no"),
       textCell(short(model.seconds)),
     ),
@@ -97,11 +104,12 @@ function showPath() {
       `The band is the interval on the ${state.split} rows, the dashed line the model this page shows.`,
   );
   pathPanel("path-error", "Error", errorOf, percent, { format: ".1%" });
-  pathPanel("path-gap", title, measureOf, number, { format: "", zero: true });
+  const format = formatOf(state.measure);
+  pathPanel("path-gap", title, measureOf, format, { format: format === points ? POINTS : "", zero: true });
   const lines = models.map((model) => {
     const cells = (split) => [
       estimateCell(errorOf(model, split), percent),
-      estimateCell(measureOf(model, split), number),
+      estimateCell(measureOf(model, split), formatOf(state.measure)),
     ];
     return modelLine(model, ...splits.flatMap(cells));
   });
@@ -116,7 +124,7 @@ function searchRows(columns) {
     const spread = 1.96 * (columns.get("standard_error")?.[i] ?? 0);
     const lines = [
       `${record.strength} = ${short(lam)}`,
-      `parity difference ${number(y)} ± ${number(spread)}`,
+      `parity difference ${points(y)} ± ${points(spread)}`,
       `try ${i + 1} of ${lams.length}`,
     ];
     const final = lam === models[record.chosen].lam && !models[record.chosen].adjusted;
@@ -131,14 +139,14 @@ function showSearch() {
   if (hideSection("search-section", !columns.has("lam"))) return;
   const rows = searchRows(columns);
   const kept = rows.some((row) => row.final) ? " The diamond is the one kept." : "";
-  fill("search-title", `The search for ${record.strength}`);
+  fill("search-title", isPair ? "How the weight of fairness was found" : `The search for ${record.strength}`);
   fill(
     "search-words",
     "Every value tried, in order of size: the parity difference of labels on held-out rows, " +
-      `with 1.96 standard errors on either side.${kept}`,
+      `with 1.96 standard errors on either side.${kept}${hasCurve ? "" : knob()}`,
   );
   const spec = searchSpec({ ticks: rows.map((row) => short(row.lam)), strength: record.strength });
   const words = `Parity difference on held-out rows of ${rows.length} values of ${record.strength}.`;
   draw(byId("search"), spec, rows, words);
-  fill("search-table", columnsTable("Values in the order tried", columns));
+  fill("search-table", columnsTable("Values in the order tried", columns, new Set(["violation", "standard_error"])));
 }

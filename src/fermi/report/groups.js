@@ -8,16 +8,16 @@ function fillOutcomes(id, wrapper, classes, chosen) {
 }
 
 const QUANTITIES = [
-  [(name) => `Predicted “${name}”`, (group, name) => new Map(group.rates).get(name)],
+  [(name) => `Predicted ${called(name)}`, (group, name) => new Map(group.rates).get(name)],
   [() => "Error", (group) => group.error],
-  [(name) => `True positive rate of “${name}”`, (group, name) => new Map(group.tpr).get(name)],
-  [(name) => `False positive rate of “${name}”`, (group, name) => new Map(group.fpr).get(name)],
+  [(name) => `True positive rate of ${called(name)}`, (group, name, classes) => rateOf(group, "tpr", name, classes)],
+  [(name) => `False positive rate of ${called(name)}`, (group, name, classes) => rateOf(group, "fpr", name, classes)],
 ];
 
 function groupPanel(panel, audit, reference, title, of) {
   panel.hidden = !audit.groups.some((group) => isNumber(value(of(group))));
   if (panel.hidden) return;
-  const rows = audit.groups.map((group) => {
+  const rows = arrangedGroups(audit).slice(0, FULL).map((group) => {
     const [x, low, high] = of(group) ?? [];
     const before = reference?.groups.find((other) => other.group === group.group);
     const words = `${group.group}\n${title} ${inWords(of(group), percent)}\n${some(group.rows, "row")}`;
@@ -42,11 +42,12 @@ function showGroups() {
     "groups-words",
     `Dots are rates on the ${state.split} rows, lines their ${confidenceOf(audit)} intervals.`,
     isSingle ? "" : " Scales are the same for every model, so that a move is a change.",
+    audit.groups.length > FULL ? ` Charts are of the first ${FULL} groups that are found; the table has all of these.` : "",
   );
   byId("group-key").hidden = !reference;
   QUANTITIES.forEach(([title, of], i) => {
     const panel = byId("group-panels").children[i];
-    groupPanel(panel, audit, reference, title(state.outcome), (group) => of(group, state.outcome));
+    groupPanel(panel, audit, reference, title(state.outcome), (group) => of(group, state.outcome, audit.classes));
   });
   fill("groups-table", groupsTable(audit, state.outcome));
 }
@@ -68,7 +69,8 @@ function showRule() {
 function showConfusion() {
   const audit = auditOf(models[state.model]);
   if (hideSection("confusion-section", !audit.groups.some((group) => group.confusion.length))) return;
-  fill("confusion", ...audit.groups.map((group) => confusionTable(group, audit.classes)));
+  const shown = arrangedGroups(audit).slice(0, FULL);
+  fill("confusion", ...shown.map((group) => confusionTable(group, audit.classes)));
 }
 
 function calibrationRows(group, bins) {
@@ -87,19 +89,20 @@ function calibrationLine(group, bin) {
 }
 
 function showCalibration() {
-  const groups = auditOf(models[state.model]).groups.filter((group) => group.calibration.length);
-  if (hideSection("calibration-section", !groups.length)) return;
+  const audit = auditOf(models[state.model]);
+  if (hideSection("calibration-section", !audit.groups.some((group) => group.calibration.length))) return;
+  const groups = arrangedGroups(audit).filter((group) => group.calibration.length).slice(0, FULL); // prettier-ignore
   const classes = [...new Set(groups.flatMap((group) => group.calibration.map((bin) => bin.outcome)))];
-  const outcome = classes.includes(state.outcome) ? state.outcome : classes.at(-1);
+  const outcome = classes.includes(state.outcome) || !classes.length ? state.outcome : classes.at(-1);
   fillOutcomes("calibration-outcome", "calibration-choice", classes, outcome);
   fill(
     "calibration-words",
-    `How often “${outcome}” occurs among rows that were given a probability for it. ` +
+    `How often ${called(outcome)} occurs among rows that were given a probability for it. ` +
       "On the dashed line the two agree; above it, the class occurs more often than predicted.",
   );
   const panels = byId("calibration");
   const titles = groups.map((group) => group.group);
-  const present = [...panels.querySelectorAll("h3")].map((head) => head.textContent);
+  const present = [...panels.querySelectorAll("h3")].map((title) => title.textContent);
   if (JSON.stringify(titles) !== JSON.stringify(present)) fillFigures("calibration", titles);
   const lines = groups.flatMap((group, i) => {
     const bins = group.calibration.filter((bin) => bin.outcome === outcome);
@@ -109,5 +112,5 @@ function showCalibration() {
     return bins.map((bin) => calibrationLine(group, bin));
   });
   const heads = ["Group", "Rows", "Predicted", "Observed"];
-  fill("calibration-table", table(`Calibration for “${outcome}”`, heads, lines));
+  fill("calibration-table", table(`Calibration for ${called(outcome)}`, heads, lines));
 }

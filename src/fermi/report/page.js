@@ -5,11 +5,12 @@ function showControls() {
   byId("slider").value = state.model;
   byId("slider").setAttribute("aria-valuetext", `${name}, model ${state.model + 1} of ${models.length}`);
   fill("now", name);
+  for (const input of byId("pair").querySelectorAll("input")) input.checked = Number(input.value) === state.model;
   for (const input of byId("splits").querySelectorAll("input")) input.checked = input.value === state.split;
 }
 
 function figure(name, estimate, format, before) {
-  const then = isNumber(value(before)) ? `${format(value(before))} with ${strengthOf(models[0])}` : "";
+  const then = isNumber(value(before)) ? `with ${strengthOf(models[0])} ${format(value(before))}` : "";
   const under = [interval(estimate, format), note(estimate), then].filter(Boolean);
   return make(
     "div",
@@ -27,8 +28,8 @@ function worth(audit, before) {
   const of = (name) => [[use[name]], before?.use && [before.use[name]]];
   const auc = isNumber(use.auc) ? [figure("AUC", of("auc")[0], number, of("auc")[1])] : [];
   return [
-    figure(`Error of always “${use.constant}”`, [use.constant_error], percent),
-    figure("Balanced accuracy", of("balanced_accuracy")[0], number, of("balanced_accuracy")[1]),
+    figure(`Error of always ${called(use.constant)}`, [use.constant_error], percent),
+    figure("Balanced accuracy", of("balanced_accuracy")[0], percent, of("balanced_accuracy")[1]),
     ...auc,
   ];
 }
@@ -38,8 +39,8 @@ function showSummary() {
   const reference = referenceOf(model);
   const of = (each, key) => each && measureOf(each, state.split, key);
   const ermi = of(model, "ermi soft") ? "ermi soft" : "ermi hard";
-  const keys = [PARITY, "parity_difference soft", ermi].filter((key) => of(model, key));
-  const figures = keys.map((key) => figure(measureTitle(key), of(model, key), number, of(reference, key)));
+  const keys = [GAP, "parity_difference soft", ermi].filter((key) => of(model, key));
+  const figures = keys.map((key) => figure(measureTitle(key), of(model, key), formatOf(key), of(reference, key)));
   if (errorOf(model)) figures.unshift(figure("Error", errorOf(model), percent, reference && errorOf(reference)));
   figures.push(...worth(auditOf(model), reference && auditOf(reference)));
   fill("figures", ...figures);
@@ -51,20 +52,22 @@ function showSummary() {
 function summaryWords(model, reference) {
   const audit = auditOf(model);
   const before = strengthOf(models[0]);
-  const gap = (each, split = state.split) => each && measureOf(each, split, PARITY);
+  const gap = (each, split = state.split) => each && measureOf(each, split, GAP);
+  const what = GAP === TOLD ? `gap between groups with at least ${FEW} rows` : "parity difference";
   const elsewhere = splits
     .filter((split) => split !== state.split && isNumber(value(gap(model, split))))
-    .map((split) => `${number(value(gap(model, split)))} on the ${split} rows`);
+    .map((split) => `${points(value(gap(model, split)))} on the ${split} rows`);
   return [
-    `${opening(model, audit)} ${choice()}`.trim(),
+    opening(model, audit),
+    choice(),
     [
       errorSentence(audit.error, reference && errorOf(reference), before),
-      gapSentence(gap(model), gap(reference), before),
+      gapSentence(what, gap(model), gap(reference), before),
     ]
       .join(" ")
       .trim(),
     ratesSentence(audit, reference && auditOf(reference), before),
-    elsewhere.length ? `The parity difference of the same labels is ${elsewhere.join(" and ")}.` : "",
+    elsewhere.length ? `The ${what} of the same labels is ${elsewhere.join(" and ")}.` : "",
     `What is asked for is ${audit.asks || audit.notion}. Numbers in brackets are ${confidenceOf(audit)} intervals.`,
   ];
 }
@@ -75,24 +78,16 @@ function opening(model, audit) {
     "",
   );
   if (!isTrained) return `These are the predictions for ${rows}.`;
-  if (isSingle) return `This is the model with ${strengthOf(model)}, on ${rows}.`;
+  if (isSingle || isPair) return `These are the figures of ${strengthOf(model)}, on ${rows}.`;
   return `This is model ${state.model + 1} of ${models.length}, with ${strengthOf(model)}, on ${rows}.`;
 }
 
+// Why the model was chosen. The sentence is the command's own, in its numbers, and the only place that needs them told.
 function choice() {
-  if (state.model === record.chosen) return record.reason;
-  return `When this page was made, ${strengthOf(models[record.chosen])} was chosen. ${record.reason}`;
-}
-
-// The verdict is on the model chosen when the page was made, and does not follow what is shown.
-function showVerdict() {
-  const { verdict, warnings, summary } = record;
-  if (hideSection("verdict-section", !verdict && !warnings.length && !summary.length)) return;
-  fill("warnings", ...warnings.map((text) => make("p", { class: "warning" }, text)));
-  byId("verdict").hidden = !verdict;
-  byId("verdict").className = verdict ? verdict.outcome : "";
-  fill("verdict", verdict ? verdict.sentence : "");
-  fill("told", ...summary.map((text) => make("li", {}, text)));
+  if (!record.reason) return "";
+  const other = state.model === record.chosen ? "" : `When this page was made, ${strengthOf(models[record.chosen])} was chosen. `;
+  const lam = isPair && record.strength === "λ" && record.reason.includes("λ") ? ` ${LAM}` : "";
+  return `${other}${record.reason}${lam} Gaps are told here as parts of 1: 0.02 is 2 points.`;
 }
 
 function showMeasures() {
@@ -194,13 +189,16 @@ function show() {
   showCalibration();
   showConvergence();
   showNotes();
+  showTools();
+  showPicture();
+  hintAtScrolling();
 }
 
 // Measures that a chart can show as a violation: those where more is worse.
 function violations() {
   const audits = models.flatMap((model) => [...model.splits.values()]);
   const keys = audits.flatMap((audit) => audit.measures.map(keyOf));
-  return [...new Set(keys)].filter((key) => !/^(parity_ratio|pearson_correlation) /.test(key));
+  return [...new Set([...(GAP === TOLD ? [TOLD] : []), ...keys])].filter((key) => !/^(parity_ratio|pearson_correlation) /.test(key));
 }
 
 function prepare() {
@@ -208,14 +206,23 @@ function prepare() {
   fill("title", record.title);
   const trained = isSingle ? "A trained model" : "A trained model, beside the plain one";
   const several = models.length > 2 ? "Fairness and error: a trade-off" : trained;
-  fill("kind", isTrained ? several : "Audit of predictions");
-  showVerdict();
-  fill("facts-title", isTrained ? "What was trained on what" : "What was audited");
-  fill("facts", ...record.facts.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
+  const source = new Map(record.facts).get("Data");
+  fill("kind", [isTrained ? several : "Audit of predictions", source].filter(Boolean).join(" · "));
+  showFirst();
+  showMoves();
+  prepareTools();
+  prepareKeeping();
+  byId("tradeoff-section").open = hasCurve;
+  fill("facts", ...record.facts.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, ...factWords(name, text))]));
+  fill("summary-title", isTrained && !isSingle ? "Figures of one model" : "Figures");
   hideSection("facts-section", !record.facts.length);
-  byId("choose").hidden = isSingle;
+  byId("choose").hidden = isSingle || isPair;
+  byId("model-choice").hidden = !isPair;
+  const one = (index) => make("input", { type: "radio", name: "model", value: index });
+  if (isPair) fill("pair", ...models.map((model, i) => make("label", {}, one(i), capital(strengthOf(model)))));
   byId("split-choice").hidden = splits.length < 2;
   byId("controls").hidden = isSingle && splits.length < 2;
+  byId("save-card").hidden = !isTrained;
   byId("slider").max = models.length - 1;
   const radio = (split) => make("input", { type: "radio", name: "split", value: split });
   fill("splits", ...splits.map((split) => make("label", {}, radio(split), capital(split))));
@@ -229,8 +236,15 @@ function prepare() {
   fillFigures("convergence", HISTORY.map(([, title]) => title)); // prettier-ignore
 }
 
+// Settings break between two options, and not within one.
+function factWords(name, text) {
+  if (name !== "Settings") return [text];
+  return text.split(/ (?=--)/).flatMap((option) => [make("code", {}, option), " "]);
+}
+
 function listen() {
   byId("slider").addEventListener("input", (event) => choose({ model: Number(event.target.value) }));
+  byId("pair").addEventListener("change", (event) => choose({ model: Number(event.target.value) }));
   byId("splits").addEventListener("change", (event) => choose({ split: event.target.value }));
   byId("measure").addEventListener("change", (event) => choose({ measure: event.target.value }));
   byId("outcome").addEventListener("change", (event) => choose({ outcome: event.target.value }));
@@ -243,8 +257,22 @@ function listen() {
     event.preventDefault();
     choose({ model: Math.min(models.length - 1, Math.max(0, state.model + step)) });
   });
+  for (const details of document.querySelectorAll("details")) details.addEventListener("toggle", unfolded);
+  addEventListener("resize", hintAtScrolling);
   addEventListener("beforeprint", () => unfold(true));
   addEventListener("afterprint", () => unfold(false));
+}
+
+// Charts take the width that they have once they are seen.
+function unfolded() {
+  dispatchEvent(new Event("resize"));
+}
+
+// Whether a table goes on beyond what is seen of it.
+function hintAtScrolling() {
+  for (const box of document.querySelectorAll(".scroll")) {
+    box.classList.toggle("more", box.clientWidth > 0 && box.scrollWidth > box.clientWidth + 2);
+  }
 }
 
 // No table but the long ones stays folded on paper; afterwards all is as it was.

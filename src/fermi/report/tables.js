@@ -41,31 +41,36 @@ function table(caption, heads, rows, attributes = {}) {
 }
 
 // Columns of numbers as they are, such as a history.
-function columnsTable(caption, columns) {
+function columnsTable(caption, columns, shares = new Set()) {
   const heads = [...columns.keys()].map((name) =>
     name === "lam" ? record.strength : capital(name.replaceAll("_", " ")),
   );
+  const formats = [...columns.keys()].map((name) => (shares.has(name) ? points : digits));
   const values = [...columns.values()];
-  const rows = values[0].map((_, i) => make("tr", {}, ...values.map((column) => textCell(digits(column[i])))));
+  const rows = values[0].map((_, i) =>
+    make("tr", {}, ...values.map((column, j) => textCell(formats[j](column[i])))),
+  );
   return table(caption, heads, rows);
 }
 
 function groupsTable(audit, outcome) {
   const rate = (pairs) => new Map(pairs).get(outcome);
   const shown = [
-    [`Predicted “${outcome}”`, (group) => rate(group.rates)],
-    [`Mean probability of “${outcome}”`, (group) => rate(group.soft_rates)],
+    [`Predicted ${called(outcome)}`, (group) => rate(group.rates)],
+    [`Mean probability of ${called(outcome)}`, (group) => rate(group.soft_rates)],
     ["Error", (group) => group.error],
-    [`TPR of “${outcome}”`, (group) => rate(group.tpr)],
-    [`FPR of “${outcome}”`, (group) => rate(group.fpr)],
+    [`TPR of ${called(outcome)}`, (group) => rateOf(group, "tpr", outcome, audit.classes)],
+    [`FPR of ${called(outcome)}`, (group) => rateOf(group, "fpr", outcome, audit.classes)],
+    [`Precision of ${called(outcome)}`, (group) => rate(group.precision)],
+    ["AUC", (group) => rate(group.auc) ?? new Map(group.auc).values().next().value, number],
   ].filter(([, of]) => audit.groups.some((group) => of(group)));
-  const rows = audit.groups.map((group) =>
+  const rows = arrangedGroups(audit).map((group) =>
     make(
       "tr",
       {},
       rowHead(group.group, group.note ? make("span", { class: "what" }, group.note) : null),
       textCell(count(group.rows)),
-      ...shown.map(([, of]) => estimateCell(of(group), percent)),
+      ...shown.map(([, of, format = percent]) => estimateCell(of(group), format)),
     ),
   );
   return table(
@@ -101,7 +106,7 @@ function chargeRow({ group, condition, charges, likely, spread, features }, clas
 function ruleTable(rule) {
   const classes = [...new Set(rule.flatMap(({ charges }) => charges.map(([label]) => label)))];
   const conditional = rule.some(({ condition }) => condition);
-  const charged = classes.map((label) => `Charge for “${label}”`);
+  const charged = classes.map((label) => `Charge for ${called(label)}`);
   const heads = ["Group", ...(conditional ? ["Among"] : []), "Likely, in the mean", "Spread", ...charged, "Told by"];
   const made = table(
     "In brackets: by how much a standard deviation of the feature moves the log odds of the group against the others",
@@ -169,9 +174,9 @@ function measuresTable(audits, shown) {
   const judged = all.map((a) => a.judged).find(Boolean);
   const least = `groups of at least ${judged?.least} rows`;
   const overall = [
-    line("Gap of what can be told", `parity difference of labels, ${least}`, (a) => a.judged?.gap, number),
+    line("Gap of what can be told", `parity difference of labels, ${least}`, (a) => a.judged?.gap, points),
     line(
-      `Four-fifths ratio of “${judged?.favourable}”`,
+      `Four-fifths ratio of ${called(judged?.favourable ?? "")}`,
       `lowest over highest rate of that label, ${least}`,
       (a) => a.judged?.ratio,
       number,
@@ -193,7 +198,7 @@ function measuresTable(audits, shown) {
           measureName(measure.name),
           (MEASURES.get(measure.name) ?? [])[1],
           (a) => a.measures.find(sameMeasure(measure))?.estimate,
-          number,
+          formatOf(measure.name),
         );
         row.lastChild.append(audits.get(shown).measures.find(sameMeasure(measure))?.bound ?? "");
         return row;

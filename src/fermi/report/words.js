@@ -3,6 +3,7 @@
 const DASH = "–";
 
 const MEASURES = new Map([
+  ["told_gap", ["Gap of groups with enough rows", "parity difference among groups that are not too small to judge"]],
   ["parity_difference", ["Parity difference", "largest minus smallest group rate, worst class and condition"]],
   ["parity_ratio", ["Parity ratio", "smallest over largest group rate, worst class and condition; 1 means parity"]],
   ["ermi", ["ERMI", "χ²-divergence of group and prediction from independence; what training penalises"]],
@@ -17,8 +18,8 @@ const MEASURES = new Map([
 
 // How often a group is given a class: where its record has that, and the beginning of a sentence on it.
 const RATES = new Map([
-  ["selection", ["rates", (label) => `“${label}” is predicted for`]],
-  ["true_positive", ["tpr", (label) => `Of the rows that are truly “${label}”, that class is predicted for`]],
+  ["selection", ["rates", (label) => `${label} is predicted for`]],
+  ["true_positive", ["tpr", (label) => `Of the rows that are truly ${label}, that class is predicted for`]],
 ]);
 
 const counted = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
@@ -30,7 +31,11 @@ function number(x) {
   if (x === 0 || Math.abs(x) >= 0.001) return x.toFixed(3);
   return Math.abs(x) >= 1e-5 ? x.toPrecision(2) : x.toExponential(1);
 }
+// Shares are percentages everywhere on the page, and what lies between two shares is told in points of them.
 const percent = (x) => (isNumber(x) ? `${(100 * x).toFixed(1)}%` : DASH);
+const points = (x) => (isNumber(x) ? `${(100 * x).toFixed(1)} points` : DASH);
+const DIFFERENCES = ["parity_difference", "linf_violation", "told_gap"];
+const formatOf = (key) => (DIFFERENCES.includes(key.split(" ")[0]) ? points : number);
 const count = (x) => (isNumber(x) ? counted.format(x) : DASH);
 const short = (x) => (isNumber(x) ? String(Number(x.toPrecision(3))) : DASH);
 const digits = (x) => (isNumber(x) ? String(Number(x.toPrecision(5))) : DASH);
@@ -41,7 +46,7 @@ const some = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`
 // "[14.8, 15.6]": the unit stands behind the value already.
 function interval(estimate, format) {
   if (!estimate || !isNumber(estimate[1]) || !isNumber(estimate[2])) return "";
-  return `[${[estimate[1], estimate[2]].map((x) => format(x).replace("%", "")).join(", ")}]`;
+  return `[${[estimate[1], estimate[2]].map((x) => format(x).replace(/%| points/, "")).join(", ")}]`;
 }
 
 const value = (estimate) => (estimate ? estimate[0] : null);
@@ -54,12 +59,23 @@ function measureName(name) {
   return MEASURES.has(name) ? MEASURES.get(name)[0] : capital(name.replaceAll("_", " "));
 }
 
+// A label in quotes; one that is a bare code, such as 1, with the column that it is a value of.
+const called = (label) =>
+  record.target && /^(-?[\d.]+|true|false|yes|no|[yn])$/i.test(label) ? `“${record.target} = ${label}”` : `“${label}”`;
+
+// A group by its value where all are values of one column, which stands in the heading.
+function groupName(name, audit) {
+  const prefix = `${audit.columns[0]}=`;
+  return audit.columns.length === 1 && name.startsWith(prefix) && name !== prefix ? name.slice(prefix.length) : name;
+}
+
 const kindName = (soft) => (soft ? "soft" : "hard");
 
 // The group rates that the notion is about, for a sentence on who gets what.
 function notionRates(audit) {
   const [field, begin] = RATES.get(audit.rate);
-  return { of: (group) => new Map(group[field]).get(audit.label), words: begin(audit.label) };
+  const label = audit.judged?.favourable ?? audit.label;
+  return { of: (group) => rateOf(group, field, label, audit.classes), words: begin(called(label)) };
 }
 
 const FEW = 30; // rows, below which a rate says little: such groups are listed, and make no headline
@@ -83,26 +99,22 @@ function fewSentence(audit) {
   return ` Left out here, with fewer than ${FEW} rows: ${named.join(", ")}${more}.`;
 }
 
-const points = (difference) => `${Math.abs(100 * difference).toFixed(1)} percentage points`;
-
 function errorSentence(error, before, beforeName) {
   if (!isNumber(value(error))) return "";
   const now = `Of these rows, ${inWords(error, percent)} are predicted wrongly`;
   if (!isNumber(value(before))) return `${now}.`;
   const change = value(error) - value(before);
-  const words = Math.abs(change) < 0.0005 ? "as many" : `${points(change)} ${change > 0 ? "more" : "fewer"}`;
+  const words = Math.abs(change) < 0.0005 ? "as many" : `${points(Math.abs(change))} ${change > 0 ? "more" : "fewer"}`;
   return `${now}; with ${beforeName} it is ${inWords(before, percent)}: ${words}.`;
 }
 
-function gapSentence(gap, before, beforeName) {
+function gapSentence(what, gap, before, beforeName) {
   if (!isNumber(value(gap))) return "";
-  const now = `The parity difference of the labels is ${inWords(gap, number)}`;
+  const now = `The ${what} of the labels is ${inWords(gap, points)}`;
   if (!isNumber(value(before))) return `${now}.`;
   const change = value(gap) - value(before);
-  const share = value(before) > 0 ? ` (${Math.round((100 * Math.abs(change)) / value(before))}%)` : "";
-  const size = `${number(Math.abs(change))} ${change > 0 ? "larger" : "smaller"}${share}`;
-  const words = Math.abs(change) < 0.0005 ? "the same" : size;
-  return `${now}; with ${beforeName} it is ${inWords(before, number)}: ${words}.`;
+  const size = `${points(Math.abs(change))} ${change > 0 ? "larger" : "smaller"}`;
+  return `${now}; with ${beforeName} it is ${inWords(before, points)}: ${Math.abs(change) < 0.0005 ? "the same" : size}.`;
 }
 
 function ratesSentence(audit, reference, beforeName) {

@@ -148,6 +148,8 @@ def _share(words: list[str], fits: Callable[[str], Any]) -> float:
 def _identifier(column: pd.Series[Any]) -> Iterator[Finding]:
     import pandas as pd
 
+    if not column.is_unique:  # quickly seen, where reading words as numbers is not
+        return
     numbers = pd.to_numeric(column, errors="coerce")
     if len(column) > _FEW and numbers.notna().all() and numbers.nunique() == len(column) and (numbers % 1 == 0).all():
         yield Finding(

@@ -42,8 +42,13 @@ def curve(
             found.pick(max_violation)  # warns of a bound that was not reached, and of constant predictions
     counts = {str(split): int(part["rows"].iloc[0]) for split, part in found.frame.groupby("split", sort=False)}
     facts = facts_of(rows, kind, source, counts)
-    record = replace(record, title=f"The price of fairness for {rows.task.target}", facts=facts, notes=tuple(notes))
+    record = replace(record, title=_title(rows, max_violation), facts=facts, notes=tuple(notes))
     return found, _curve_judged(record, found, rows, max_violation)
+
+
+def _title(rows: Prepared, bound: float | None) -> str:
+    """The title of a curve's page; under a bound none, since it follows the verdict."""
+    return f"The price of fairness for {rows.task.target}" if bound is None else ""
 
 
 def _curve_judged(record: ReportRecord, found: TradeoffCurve, rows: Prepared, bound: float | None) -> ReportRecord:

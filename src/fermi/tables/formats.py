@@ -78,7 +78,9 @@ def understood(frame: pd.DataFrame) -> pd.DataFrame:
     def plain(column: pd.Series[Any]) -> pd.Series[Any]:
         if column.dtype == object:  # of several kinds, as JSON lines may hold
             column = column.map(lambda entry: entry.strip() if isinstance(entry, str) else entry)
-            return column.mask(column.map(lambda entry: isinstance(entry, str) and entry in MISSING))
+            column = column.mask(column.map(lambda entry: isinstance(entry, str) and entry in MISSING))
+            words = column.dropna().map(lambda entry: isinstance(entry, str)).all()  # as all text is in older pandas
+            return with_decimal_points(column, separator) if words else column
         if not isinstance(column.dtype, pd.StringDtype):
             return column
         stripped = column.str.strip()

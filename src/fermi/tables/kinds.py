@@ -71,7 +71,7 @@ def _dump_plain(kind: str, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def restore(kind: str, facts: dict[str, Any], arrays: Archive, classes: Sequence[Any], width: int) -> Any:
@@ -98,7 +98,9 @@ def _restore_plain(kind: str, facts: dict[str, Any], arrays: Archive, classes: S
                 raise ValueError("the booster is not the one that was written, by its digest")
             import lightgbm
 
-            model.booster_ = lightgbm.Booster(model_str=text)
+            from fermi.boosting.tree_text import checked_text
+
+            model.booster_ = lightgbm.Booster(model_str=checked_text(text, len(classes), width))
             model._library, model._columns = "lightgbm", None
         case _:
             import torch

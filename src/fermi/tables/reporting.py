@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import NamedTuple
 
 import fermi
@@ -65,11 +66,31 @@ def with_verdict(
     before = _on_test_rows(record.points[0]) if record.chosen else {}
     verdict, told, warnings = said(asked, before, after, paid, kept=kept, needless=needless)
     heading = record.title or title(target, verdict, useful=not warnings)
-    return replace(record, title=heading, verdict=verdict, summary=told, price=paid, warnings=warnings)
+    facts = record.facts | {"Settings": " ".join([record.facts.get("Settings", ""), *_bounds(asked)]).strip()}
+    return replace(
+        record,
+        title=heading,
+        facts=facts,
+        verdict=verdict,
+        summary=told,
+        price=paid,
+        warnings=warnings,
+        target=target,
+    )
+
+
+def _bounds(asked: Asked) -> list[str]:
+    """The bounds as the options of the command."""
+    return [f"--{name.replace('_', '-')} {value:g}" for name, value in asdict(asked).items() if value is not None]
 
 
 def _on_test_rows(point: PointRecord) -> dict[str, AuditRecord]:
     return {name: audit for name, audit in point.splits.items() if name.partition(":")[0] == "test"}
+
+
+def today() -> str:
+    """The date of today, as a page tells it."""
+    return datetime.date.today().isoformat()
 
 
 def facts_of(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> dict[str, str]:
@@ -80,7 +101,7 @@ def facts_of(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> 
     labels = [str(label) for label in rows.fairness.labels_of(rows.classes)]
     fairness = f"{rows.fairness.words}: {rows.fairness.aim}" + (f" ({', '.join(labels)})" if labels else "")
     fairness += f", weights in training: {', '.join(task.weights)}" if task.weights else ""
-    return {
+    found = {
         "Data": source,
         "Rows": ", ".join(f"{n:,} {split}" for split, n in counts.items()) + f", drawn with seed {task.seed}",
         "Target": f"{task.target}: {listed(rows.classes)}",
@@ -90,5 +111,11 @@ def facts_of(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> 
         "Features": f"{len(rows.encoder.features):,} from {len(used):,} columns"
         + (f"; {left:,} columns left out" if left else ""),
         "Sensitive columns as features": "yes: prediction needs them" if task.keep_sensitive else "no",
+        "Columns used": ", ".join(column.name for column in used),
+        "Columns left out": ", ".join(column.name for column in rows.encoder.columns if column.kind == "ignored"),
+        "Settings": f"--notion {task.notion} --model {kind} --attributes {task.attributes} --seed {task.seed} "
+        f"--test-size {task.test_size:g}",
         "Software": f"fermi {fermi.__version__}",
+        "Date": today(),
     }
+    return {name: fact for name, fact in found.items() if fact}

@@ -16,8 +16,10 @@ from fermi.linear.classifier import FermiClassifier
 from fermi.notions import as_notion
 from fermi.records import AuditRecord, PointRecord, ReportRecord
 from fermi.stream.fit import Asked, Stream
+from fermi.tables.asked import NOTHING
 from fermi.tables.formats import understood
 from fermi.tables.model_folder import SavedModel
+from fermi.tables.reporting import today, with_verdict
 from fermi.tables.task import Task
 from fermi.tables.training import gathered
 from fermi.tables.weighting import weighted
@@ -77,9 +79,10 @@ def train_stream(source: str, task: Task, lam: float, how: Streaming) -> StreamT
     rows = {"train": stream.rows, "test": tested}
     facts = _facts(source, task, model, rows)
     record = ReportRecord(
-        title=f"A fair model of {task.target}", facts=facts, points=(point,), chosen=0,
+        title="", facts=facts, points=(point,), chosen=0,
         reason=f"λ = {lam:g} was asked for.", lam_path=[], notes=tuple(notes), rule=(),
     )  # fmt: skip
+    record = with_verdict(record, task.target, NOTHING, None, kept=True, needless=False)
     classes = model.classes_.tolist()
     saved = SavedModel("linear", model, model.encoder_, classes, task, float(lam), facts)
     return StreamTrained(saved, record, rows, model.skipped_files_)
@@ -97,7 +100,10 @@ def _audits(model: Any, task: Task, table: Any) -> tuple[dict[str, AuditRecord],
     groups = audited_groups(sensitive, task.attributes) if several else {"": CodedGroups.read(sensitive)}
     labels, probabilities = natural(frame[task.target], f"The target {task.target!r}"), model.predict_proba(X)
     notion, classes = task.fairness(model.classes_.tolist()), model.classes_.tolist()
-    return audits_by_column("test", labels, probabilities, groups, notion=notion, classes=classes, labels=None), len(X)
+    audits = audits_by_column(
+        "test", labels, probabilities, groups, notion=notion, classes=classes, labels=None, judge=True
+    )
+    return audits, len(X)
 
 
 def _facts(source: str, task: Task, model: Any, rows: dict[str, int]) -> dict[str, str]:
@@ -112,7 +118,11 @@ def _facts(source: str, task: Task, model: Any, rows: dict[str, int]) -> dict[st
         "Model": "logistic regression, trained from files pass by pass",
         "Features": f"{len(model.encoder_.features):,} from {len(used):,} columns",
         "Sensitive columns as features": "yes: prediction needs them" if task.keep_sensitive else "no",
+        "Columns used": ", ".join(column.name for column in used),
+        "Settings": f"--notion {task.notion} --attributes {task.attributes} --seed {task.seed} "
+        f"--test-size {task.test_size:g}",
         "Software": f"fermi {fermi.__version__}",
+        "Date": today(),
     }
 
 

@@ -125,7 +125,7 @@ def train(
         rows = rows.whole()
         found = _fit_again(rows, kind, found, decision, asked)
         facts |= {"Saved model": _SAVED.format(len(rows.train.y))}
-        record = replace(record, facts=facts, notes=(*record.notes, *_beyond(found, rows, asked)))
+        record = replace(record, facts=facts | record.facts, notes=(*record.notes, *_beyond(found, rows, asked)))
     saved = SavedModel(kind, found.model, rows.encoder, found.classes, rows.task, float(found.model.lam_), facts)
     return Trained(saved, record, held_out, len(rows.train.y))
 

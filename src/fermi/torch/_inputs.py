@@ -91,7 +91,10 @@ def read_prior(given: Any, Z: int, k: int) -> Tensor:
     """Read the prior p(s|z), one row per condition; even by default."""
     if given is None:
         return torch.full((Z, k), 1.0 / k)
-    prior = torch.as_tensor(given, dtype=torch.float32)
+    try:
+        prior = torch.as_tensor(given, dtype=torch.float32)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        raise bad_argument("group_prior", f"is {given!r}", f"({k},) or ({Z}, {k}) numbers, none negative") from None
     if prior.shape not in ((k,), (Z, k)) or not bool((prior >= 0).all()):
         raise bad_argument("group_prior", f"has the shape {tuple(prior.shape)}", f"({k},) or ({Z}, {k}), none negative")
     if bool(((prior.sum(-1) - 1.0).abs() > 1e-3).any()):

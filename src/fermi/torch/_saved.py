@@ -60,6 +60,7 @@ def _restore(run: Any, state: dict[str, Any]) -> None:
     """Put a state into a run; `ValueError` where it is that of another."""
     shapes = run.shares.shape
     run.load(state["states"])
+    _check_options(run.optimizer.state_dict()["param_groups"], state["optimizer"]["param_groups"])
     run.optimizer.load_state_dict(state["optimizer"])
     for name in _PARTS:
         setattr(run, name, state[name])
@@ -80,6 +81,21 @@ def _restore(run: Any, state: dict[str, Any]) -> None:
     run.rng.bit_generator.state = json.loads(state["order"])
     run.began -= run.history[-1]["seconds"]
     torch.set_rng_state(state["random"].cpu())
+
+
+def _check_options(own: list[dict[str, Any]], saved: list[dict[str, Any]]) -> None:
+    """Refuse options of an optimizer that are of another type than its own: it would use them as they are."""
+    for mine, other in zip(own, saved, strict=True):
+        if set(mine) != set(other) or any(not _alike(mine[name], other[name]) for name in mine):
+            raise ValueError("the options of another optimizer")
+
+
+def _alike(mine: Any, other: Any) -> bool:
+    if type(mine) in (int, float):
+        return type(other) in (int, float) and 0.0 <= other < float("inf")
+    if isinstance(mine, tuple | list):
+        return len(mine) == len(other) and all(_alike(a, b) for a, b in zip(mine, other, strict=True))
+    return type(mine) is type(other)
 
 
 def _tensors(part: Any) -> Iterator[torch.Tensor]:

@@ -29,6 +29,8 @@ from fermi.torch.regularizer import FermiRegularizer
 _EXPLODED = 10.0  # times the loss at the start, or of a model that knows nothing
 _WAITING = 0.1  # of all steps, that θ waits for W at most
 
+_SMALLEST = 1e-30  # of what the rate of W is divided by: a rate must fit into single precision
+
 
 @dataclass(frozen=True, eq=False)
 class NetFit:
@@ -236,7 +238,7 @@ class _Run:
             group["lr"] = rate * left * float(theta_share(self.step, self.rate) if waits else 1.0)
         if self.ascent is not None:
             # It does not fall: with a large λ, a W that lags behind θ makes both swing.
-            untuned = float(w_weight(self.step, self.rate)) / (2.0 * (self.lam or 1.0))
+            untuned = float(w_weight(self.step, self.rate)) / max(2.0 * (self.lam or 1.0), _SMALLEST)
             self.ascent.param_groups[0]["lr"] = untuned if own.lr_w is None else own.lr_w
 
     def states(self) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -68,7 +68,7 @@ def take(data: Any, rows: Ints) -> Any:
     native = nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame | nw.Series):
         return nw.to_native(cast(Any, native)[rows])
-    return data.tocsr()[rows] if hasattr(data, "tocsr") else data[rows]
+    return data.tocsr()[rows] if hasattr(data, "tocsr") else np.asarray(data)[rows]
 
 
 def read_training(X: Any, y: Any, sensitive_features: Any, knob: Knob) -> tuple[GivenRows, Problem, list[Any]]:
@@ -127,6 +127,8 @@ def _coded(source: Source, target: Ints, classes: list[Any], knob: Knob, *, know
 
 def _count(X: Any) -> int:
     frame = as_frame(X, "X")
+    if not getattr(frame, "shape", None) and not isinstance(frame, Sized):
+        raise bad_argument("X", f"is a {type(X).__name__}", "one row of features per label")
     return int(frame.shape[0]) if hasattr(frame, "shape") else len(X)
 
 
@@ -156,5 +158,8 @@ def _folds(coded: Problem, cv: Any, rng: np.random.Generator) -> list[Fold]:
         return [Fold(np.flatnonzero(own != f), np.flatnonzero(own == f)) for f in range(count)]
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise bad_argument("cv", f"is {cv!r}", _CV)
-    pairs = check_cv(cv).split(np.zeros((n, 1)), coded.target)
-    return [Fold(np.asarray(train), np.asarray(judged)) for train, judged in pairs]
+    try:
+        pairs = check_cv(cv).split(np.zeros((n, 1)), coded.target)
+        return [Fold(np.asarray(train), np.asarray(judged)) for train, judged in pairs]
+    except (TypeError, ValueError):  # no pairs, or a splitter that these rows are too few for
+        raise bad_argument("cv", f"is {cv!r}, by which the rows cannot be split", _CV) from None

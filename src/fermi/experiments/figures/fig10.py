@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from fermi.experiments.figures._tradeoffs import three_datasets
-from fermi.experiments.judging.claims import Claim, Verdict
+from fermi.experiments.judging.claims import Claim, Verdict, exceeds, overall, widest
+from fermi.experiments.judging.frontier import OVERLAP, interval, said
 from fermi.experiments.pages.curves import named
 
 
 def unfair(records: pd.DataFrame, dataset: str, least: float, blinds: tuple[bool, ...]) -> Verdict:
-    """Whether the violation of the unmitigated model is above a number on average over the splits."""
+    """Whether the violation of the unmitigated model is above a number, with and without the attribute among features.
+
+    A largest gap is never below zero, so that of a fair model is not zero on average: the size of the mean gap with its
+    sign is what counts.
+    """
     plain = records[(records["dataset"] == dataset) & (records["method"] == "none") & records["blind"].isin(blinds)]
-    found = plain.groupby("blind", sort=False)["test_violation"].mean()
-    if found.empty:
-        return "could not be tested here", "not run"
-    words = ", ".join(f"{value:.3f} ({named('blind', blind)})" for blind, value in found.items())
-    return "held" if bool((found > least).all()) else "did not hold", words
+    words, told, widths = [], [], []
+    for blind, some in plain.groupby("blind", sort=False):
+        signed = np.array([np.mean(np.atleast_2d(gaps), axis=0)[-1] for gaps in some["test_gaps"]])
+        mean, width = interval(signed, OVERLAP)
+        if np.isnan(width):  # one split: what sampling does to a gap
+            width = 1.96 * float(some["test_standard_error"].mean())
+        words.append(exceeds(abs(mean), width, least))
+        told.append(f"{said(abs(mean), width, 3)} ({named('blind', blind)})")
+        widths.append(width)
+    return Verdict(overall(words), ", ".join(told) or "not run", widest(widths))
 
 
 FIGURE = three_datasets(

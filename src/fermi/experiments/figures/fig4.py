@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from fermi.experiments.figure import Cell, Figure
-from fermi.experiments.judging.bounded_errors import Comparison, Pairing, compare, table, with_unmitigated, within
-from fermi.experiments.judging.claims import Claim, Verdict, Word, verdicts
+from fermi.experiments.judging.bounded_errors import (
+    Comparison,
+    Pairing,
+    ahead,
+    compare,
+    table,
+    with_unmitigated,
+    within,
+)
+from fermi.experiments.judging.claims import Claim, Verdict, equal_within, exceeds, overall, verdicts, widest
 from fermi.experiments.judging.frontier import interval, typical
 from fermi.experiments.pages.curves import named
 from fermi.experiments.pages.style import style
@@ -96,54 +103,50 @@ def unfair_without_care(records: pd.DataFrame) -> Verdict:
     """Whether the unmitigated network has more false positives among comments that name Muslims or Jews."""
     plain = records[records["method"] == "none"]
     theirs, ours = (plain[f"test_false_positives_{group}"] for group in (HELD_AGAINST, "christian"))
+    difference, width = interval((theirs - ours).groupby(plain["seed"]).mean(), OVERLAP)
     figures = f"false positive rate {theirs.mean():.3f} for {HELD_AGAINST}, {ours.mean():.3f} for christian"
     if set(records["dataset"]) != {"toxic"}:
-        return "could not be tested here", f"{figures}; but the bias of these rows is ours"
-    difference, width = interval(theirs - ours, OVERLAP)
-    return "held" if difference > width else "did not hold", figures
+        return Verdict("could not be tested here", f"{figures}; but the bias of these rows is ours", width)
+    return Verdict(exceeds(difference, width), figures, width)
+
+
+def closeness(found: list[Comparison], words: str) -> Verdict:
+    """Whether all differences are small, as far as their intervals can tell; where nothing was compared, none is."""
+    judged = [one for one in found if one.outcome != "idle"]
+    word = overall([equal_within(one.difference, one.width, CLOSE) for one in judged])
+    return Verdict(word, f"{words}; close is within {CLOSE:g}", widest([one.width for one in judged]))
 
 
 def close_at_large_batches(records: pd.DataFrame) -> Verdict:
     """Whether FERMI and MinDiff are close at the larger batch size, both kinds of error."""
     found = [beside(records, max(PASSES), pairing)[0] for pairing in (HARD, SOFT)]
-    words = f"labels: {said(found[:1])}; probabilities: {said(found[1:])}; close is within {CLOSE:g}"
-    if any(np.isnan(one.width) for one in found):
-        return "could not be tested here", f"{words}; one seed has no interval"
-    return closeness(found), words
-
-
-def closeness(found: list[Comparison]) -> Word:
-    """Whether all differences are small, as far as their intervals can tell."""
-    if all(abs(one.difference) + one.width <= CLOSE for one in found):
-        return "held"
-    apart = any(abs(one.difference) - one.width > CLOSE for one in found)
-    return "did not hold" if apart else "could not be tested here"
+    return closeness(found, f"labels: {said(found[:1])}; probabilities: {said(found[1:])}")
 
 
 def best_at_small_batches(records: pd.DataFrame) -> Verdict:
-    """Whether every rival's error is above FERMI's at the smaller batch size."""
+    """Whether every rival's error is above FERMI's at the smaller batch size, for labels and for probabilities."""
     found = [beside(records, min(PASSES), pairing) for pairing in (HARD, SOFT)]
-    words = f"labels: {said(found[0])}; probabilities: {said(found[1])}"
-    if any(np.isnan(one.width) for some in found for one in some):
-        return "could not be tested here", f"{words}; one seed has no interval"
-    return "held" if all(one.outcome == "above" for some in found for one in some) else "did not hold", words
+    words = [ahead(some) for some in found]
+    figures = "; ".join(
+        f"{kind}: {word} ({said(some)})"
+        for kind, word, some in zip(("labels", "probabilities"), words, found, strict=True)
+    )
+    return Verdict(overall(words), figures, widest([one.width for some in found for one in some]))
 
 
 def lead_grows(records: pd.DataFrame) -> Verdict:
     """Whether the lead over the rivals' mean grows as batches get smaller; the naive trade does not hang on them."""
-    words, held, known = [], True, True
+    told, words, widths = [], [], []
     for pairing in (HARD, SOFT):
         chosen = within(prepared(records), pairing, LEVELS, RUN)
         error = chosen.pivot_table(index=["seed", "batch_size"], columns="method", values="error")
         lead = (error[list(RIVALS[:-1])].mean(axis=1) - error["fermi"]).unstack("batch_size")
         growth, width = interval(lead[min(PASSES)] - lead[max(PASSES)], OVERLAP)
-        known &= not np.isnan(width)
-        held &= growth > width
+        words.append(exceeds(growth, width))
+        widths.append(width)
         ends = " → ".join(f"{lead[size].mean():+.3f}" for size in PASSES)
-        words.append(f"{pairing.words}: {ends} (± {width:.3f})")
-    if not known:
-        return "could not be tested here", "; ".join([*words, "one seed has no interval"])
-    return "held" if held else "did not hold", "; ".join(words)
+        told.append(f"{pairing.words}: {words[-1]}, {ends} (± {width:.3f})")
+    return Verdict(overall(words), "; ".join(told), widest(widths))
 
 
 def coincide(records: pd.DataFrame) -> Verdict:
@@ -152,10 +155,7 @@ def coincide(records: pd.DataFrame) -> Verdict:
     for pairing in (HARD, SOFT):
         chosen = within(prepared(records), pairing, LEVELS, RUN)
         found.append(compare(chosen, "mary", "baharlouei", typical(records["test_noise"]), "seed", OVERLAP))
-    words = f"labels: {found[0]}; probabilities: {found[1]}"
-    if any(np.isnan(one.width) for one in found):
-        return "could not be tested here", f"{words}; one seed has no interval"
-    return closeness(found), f"{words}; within {CLOSE:g}"
+    return closeness(found, f"labels: {found[0]}; probabilities: {found[1]}")
 
 
 CLAIMS = [

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from fermi.experiments.figure import Cell, Figure
-from fermi.experiments.judging.bounded_errors import MEASURED, Comparison, Pairing, compare, table, within
-from fermi.experiments.judging.claims import Claim, Verdict, leads, untestable, verdicts
+from fermi.experiments.judging.bounded_errors import MEASURED, Comparison, Pairing, ahead, compare, table, within
+from fermi.experiments.judging.claims import Claim, Verdict, exceeds, overall, untestable, verdicts, widest
 from fermi.experiments.judging.frontier import OVERLAP, interval, typical
 from fermi.experiments.pages.communities_picture import draw
 from fermi.experiments.pages.curves import named
@@ -93,13 +91,18 @@ def outcomes(records: pd.DataFrame, method: str, rivals: tuple[str, ...]) -> lis
 
 
 def beats(records: pd.DataFrame, method: str, rivals: tuple[str, ...]) -> Verdict:
-    """Whether no rival is below the method in any honest pairing, and most are above it."""
+    """Whether all rivals are above the method, pairing by pairing and notion by notion."""
     found = outcomes(records, method, rivals)
-    counts = Counter(one.outcome for _, one in found)
-    told = ", ".join(f"{count} {word}" for word, count in counts.most_common())
-    ahead = [f"{one.rival} ({where}) {one}" for where, one in found if one.outcome == "below"]
-    figures = f"{method} beside {', '.join(rivals)}, pairings × notions × rivals: {told}"
-    return leads(counts), "; ".join([figures, *ahead])
+    by_setting: dict[str, list[Comparison]] = {}
+    for where, one in found:
+        by_setting.setdefault(where, []).append(one)
+    words = {where: ahead(some) for where, some in by_setting.items()}
+    told = [
+        f"{where}: {words[where]} ({'; '.join(f'{one.rival} {one}' for one in some)})"
+        for where, some in by_setting.items()
+    ]
+    width = widest([one.width for _, one in found])
+    return Verdict(overall(list(words.values())), f"{method} beside {', '.join(rivals)}. " + "; ".join(told), width)
 
 
 def in_own_pairing(records: pd.DataFrame, rivals: tuple[str, ...]) -> Verdict:
@@ -108,9 +111,7 @@ def in_own_pairing(records: pd.DataFrame, rivals: tuple[str, ...]) -> Verdict:
     noise = noise_of(records, PAPER)
     found = [compare(chosen, "fermi", rival, noise) for rival in rivals]
     words = "; ".join(f"{one.rival}: {one}" for one in found)
-    if found[-1].outcome == "one run":
-        return "could not be tested here", f"{words}; one split has no interval"
-    return "held" if all(one.outcome == "above" for one in found) else "did not hold", words
+    return Verdict(ahead(found), words, widest([one.width for one in found]))
 
 
 def harder(records: pd.DataFrame, column: str, few: tuple[float, ...], many: tuple[float, ...]) -> Verdict:
@@ -137,19 +138,17 @@ def grows(records: pd.DataFrame) -> Verdict:
 
 
 def rises(records: pd.DataFrame, ends: Callable[[pd.DataFrame], tuple[Any, Any]]) -> Verdict:
-    """Whether something, by split and notion, rises from its first to its second value in every honest pairing."""
-    words, held, known = [], True, True
+    """Whether something, by split and notion, rises from its first to its second value, pairing by pairing."""
+    told, words, widths = [], [], []
     for pairing in HONEST:
         values = pd.concat(ends(within(prepared(records), pairing, LEVELS, RUN)), axis=1).dropna()
         per_split = values.groupby("split").mean()
         first, second = per_split.mean()
         _, width = interval(per_split.diff(axis=1).iloc[:, 1], OVERLAP)
-        known &= not np.isnan(width)
-        held &= second - first > width
-        words.append(f"{pairing.words}: {first:+.3f} → {second:+.3f} (± {width:.3f})")
-    if not known:
-        return "could not be tested here", "; ".join([*words, "one split has no interval"])
-    return "held" if held else "did not hold", "; ".join(words)
+        words.append(exceeds(second - first, width))
+        widths.append(width)
+        told.append(f"{pairing.words}: {words[-1]}, {first:+.3f} → {second:+.3f} (± {width:.3f})")
+    return Verdict(overall(words), "; ".join(told), widest(widths))
 
 
 _NOTHING = "in the paper's pairing, FERMI beats an unmitigated model whose logits are divided"
@@ -239,6 +238,6 @@ FIGURE = Figure(
     run,
     summarise,
     draw,
-    version=2,
+    version=3,
     way="communities",
 )

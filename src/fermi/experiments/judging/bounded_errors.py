@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fermi.experiments.judging.frontier import OVERLAP, between, excesses, interval, outcome_of, place_within, said
+from fermi.experiments.judging.claims import Word
+from fermi.experiments.judging.frontier import (
+    OVERLAP,
+    between,
+    excesses,
+    interval,
+    outcome_of,
+    outcome_said,
+    place_within,
+    said,
+)
 
 MEASURED = ["error", "violation", "constant"]
 
@@ -69,7 +79,7 @@ class Comparison(NamedTuple):
     def __str__(self) -> str:
         if np.isnan(self.difference):
             return self.outcome
-        return f"{self.outcome} {said(self.difference, self.width, 3, '+')}"
+        return outcome_said(self.outcome, self.difference, self.width)
 
 
 def compare(
@@ -78,8 +88,8 @@ def compare(
     """Compare a rival with a method: the mean difference of errors over repetitions, which share rows by `overlap`.
 
     `outcome` is "above" or "below" where the rival's error is, beyond the interval, and the one with the smaller error
-    keeps the level on the test rows, or is no less fair than the other, but for `noise`; "same" where neither can be
-    told; "one run" without interval.
+    keeps the level on the test rows, or is no less fair than the other, but for `noise`; "equal" and "open" as in
+    `frontier.contrast`; "idle" where both have the same error in every run; "one run" without interval.
     """
     key = [name for name in chosen.columns if name not in ("method", *MEASURED)]
     ours, theirs = (chosen[chosen["method"] == name].set_index(key) for name in (method, rival))
@@ -88,7 +98,19 @@ def compare(
     beyond = excesses(means["violation_ours"], means["violation"], means.index)
     difference, width = interval((pairs["error"] - pairs["error_ours"]).groupby(repeat).mean(), overlap)
     excess = float(beyond[0].mean()), float(beyond[1].mean())
-    return Comparison(rival, difference, width, outcome_of(difference, width, excess, noise))
+    outcome = outcome_of(difference, width, excess, noise)
+    identical = bool(len(pairs)) and bool((pairs["error"] == pairs["error_ours"]).all())
+    return Comparison(rival, difference, width, "idle" if identical else outcome)
+
+
+def ahead(found: Sequence[Comparison]) -> Word:
+    """Whether all rivals are above the method they are compared with: one below it, or equal to it, refutes that."""
+    outcomes = {one.outcome for one in found} - {"idle", "one run", "not measured"}
+    if not outcomes:
+        return "could not be tested here"
+    if outcomes & {"below", "equal"}:
+        return "refuted"
+    return "held" if outcomes == {"above"} else "not shown"
 
 
 def table(chosen: pd.DataFrame, rows: Sequence[str], column: str, overlap: float = OVERLAP) -> str:

@@ -16,6 +16,7 @@ from fermi._typing import Floats
 LEVELS = (0.10, 0.05, 0.02, 0.01)
 RUN = ["dataset", "split", "seed", "blind", "notion", "method"]  # what has one frontier
 _ROWS = ["dataset", "split", "blind", "notion"]  # what two methods must have in common to be compared
+EQUAL = 0.002  # of error: two methods whose interval lies within are called equal, within what it says
 OVERLAP = 0.25  # test rows over the others, where the data set is split at random
 BLOCKS = "test_block_errors"  # the test error in each of some equal parts of the test rows
 _CONSTANT = ("val_constant_error", "test_constant_error", "test_constant_block_errors")
@@ -82,7 +83,8 @@ class Curve:
             return {"error": same, "violation": 0.0, "strength": np.nan, "constant": 1.0, "blocks": blocks}
         return {
             "error": between(self._column(f"test_{error}"), place),
-            "violation": np.abs(between(self._column(f"test_{gaps}"), place)).max(),
+            # Of each model of the setting, and then the mean.
+            "violation": np.abs(between(self._column(f"test_{gaps}"), place)).max(axis=-1).mean(),
             "strength": between(self._column("strength"), place),
             "constant": 0.0,
             "blocks": None if self.reading.error else between(self._column(BLOCKS), place),
@@ -101,30 +103,65 @@ def at_levels(records: pd.DataFrame, levels: Sequence[float] = LEVELS, reading: 
     return pd.DataFrame(found, columns=[*RUN, "level", "error", "violation", "strength", "constant", "blocks"])
 
 
-def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataFrame:
-    """Compare FERMI with every rival that does without the attribute at prediction, level by level, run by run.
+def compare(records: pd.DataFrame, levels: Sequence[float] = LEVELS, reference: str = "fermi") -> pd.DataFrame:
+    """Compare FERMI, or another method, with every rival that does without the attribute at prediction.
+
+    Level by level and run by run; the outcomes are those of `contrast`.
+    """
+    chosen = at_levels(records, levels)
+    ours = chosen[chosen["method"] == reference]
+    found = []
+    for method, theirs in chosen.groupby("method"):
+        if method not in (reference, "none") and not needs_attribute(method):
+            found.append(contrast(ours, theirs, noise_of(records)).assign(method=method))
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=["method", *_CONTRAST])
+
+
+class Noise(NamedTuple):
+    """The standard error of a gap: on the rows that choose the knob, and on the test rows."""
+
+    choosing: float
+    testing: float
+
+    @property
+    def least_level(self) -> float:
+        """The level below which nothing is judged: two standard errors of the choosing rows, one of the test rows."""
+        return max(2.0 * self.choosing, self.testing)
+
+
+def noise_of(records: pd.DataFrame) -> Noise:
+    """The typical standard errors of gaps in records."""
+    return Noise(*(typical(records[f"{part}_standard_error"]) for part in ("val", "test")))
+
+
+def contrast(ours: pd.DataFrame, theirs: pd.DataFrame, noise: Noise) -> pd.DataFrame:
+    """Compare two methods level by level, from what `at_levels` says of each, run by run on the same rows.
 
     `outcome` is "above" where the rival's error is larger and "below" where it is smaller, beyond the 95% interval of
     the paired difference, if the one with the smaller error keeps the level on the test rows, or is no less fair than
-    the other, but for the standard error of a gap; "same" where neither can be told; "noise" where the level is less
-    than that standard error, on the test rows or on those that choose the knob; "one run" where there is no interval.
+    the other, but for the standard error of a gap; "equal" where the interval lies within `EQUAL`; "open" where it
+    holds both; "noise" where the level is below what is judged; "idle" where neither had to do anything, or both gave
+    all rows one label; "one run" where there is no interval.
     """
-    chosen = at_levels(records, levels)
-    floor, noise = (typical(records[f"{part}_standard_error"]) for part in ("val", "test"))
     rows = []
-    for level in levels:
-        here = chosen[chosen["level"] == level]
-        ours = here[here["method"] == "fermi"]
-        for method, theirs in here.groupby("method"):
-            if method in ("fermi", "none") or needs_attribute(method):
-                continue
-            pairs = _paired(ours, theirs)
-            difference, width = uncertain(_differences(pairs))
-            means = pairs["violation"].mean(), pairs["violation_rival"].mean()
-            outcome = outcome_of(difference, width, excesses(*means, level), noise)
-            outcome = "noise" if level < max(floor, noise) else outcome
-            rows.append([level, method, len(pairs), difference, width, outcome])
-    return pd.DataFrame(rows, columns=["level", "method", "runs", "difference", "width", "outcome"])
+    for level, here in ours.groupby("level", sort=False):
+        pairs = _paired(here, theirs[theirs["level"] == level])
+        difference, width = uncertain(_differences(pairs))
+        means = pairs["violation"].mean(), pairs["violation_rival"].mean()
+        outcome = outcome_of(difference, width, excesses(*means, level), noise.testing)
+        outcome = "idle" if len(pairs) and _idle(pairs).all() else outcome
+        outcome = "noise" if level < noise.least_level else outcome
+        rows.append([level, len(pairs), difference, width, outcome])
+    return pd.DataFrame(rows, columns=_CONTRAST)
+
+
+_CONTRAST = ["level", "runs", "difference", "width", "outcome"]
+
+
+def _idle(pairs: pd.DataFrame) -> pd.Series[bool]:
+    """Where both gave all rows one label, or both were within the level without mitigation: nothing was compared."""
+    constant = (pairs["constant"] == 1.0) & (pairs["constant_rival"] == 1.0)
+    return constant | ((pairs["strength"] == 0.0) & (pairs["strength_rival"] == 0.0))
 
 
 def _paired(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
@@ -166,7 +203,15 @@ def outcome_of(difference: float, width: float, excess: tuple[float, float], noi
         return "one run"
     if difference + width < 0.0 and excess[1] <= noise:
         return "below"
-    return "above" if difference - width > 0.0 and excess[0] <= noise else "same"
+    if difference - width > 0.0 and excess[0] <= noise:
+        return "above"
+    return "equal" if abs(difference) + width <= EQUAL else "open"
+
+
+def outcome_said(outcome: str, difference: float, width: float, digits: int = 4) -> str:
+    """Put an outcome into words, with the difference and half the width of its interval."""
+    word = f"equal within {abs(difference) + width:.{digits}f}" if outcome == "equal" else outcome
+    return f"{word} {said(difference, width, digits, '+')}"
 
 
 def area(records: pd.DataFrame, limit: float = 0.2) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from fermi.experiments.judging.frontier import (
     interval,
     level_table,
     needs_attribute,
+    outcome_said,
     said,
     typical,
     uncertain,
@@ -29,7 +30,9 @@ from fermi.experiments.judging.frontier import (
 from fermi.experiments.pages.style import style
 from fermi.notions import NAMES, as_notion
 
-_MARGIN = 0.02  # of error, around the least of all curves and that of the constant prediction
+_MOST = 0.85  # of the contested settings lie within the window
+_LABELS = 0.3  # of the window's width, left of zero, for the names
+_GREY: dict[str, dict[str, Any]] = {name: {"color": "#999999", "linewidth": 0.8} for name in ("naive", "none")}
 
 
 @dataclass(frozen=True)
@@ -43,19 +46,13 @@ class Panels:
         """Draw test error against test violation, labels with labels; mean over splits and seeds at each strength."""
         # Not through a set or dict, in which every missing value is another one.
         downs, acrosses = (records[name].drop_duplicates().tolist() for name in (self.down, self.across))
-        canvas.set_size_inches(4.6 * len(acrosses), 3.9 * len(downs) + 0.8)
+        canvas.set_size_inches(5.4 * len(acrosses), 4.3 * len(downs))
         axes = canvas.subplots(len(downs), len(acrosses), squeeze=False)
-        legend: dict[str, Any] = {}
         for i, down in enumerate(downs):
             for j, across in enumerate(acrosses):
                 some = records[same(records[self.down], down) & same(records[self.across], across)]
                 draw_panel(axes[i, j], some)
                 axes[i, j].set_title(f"{named(self.across, across)}\n{named(self.down, down)}", fontsize=9)
-                handles, labels = axes[i, j].get_legend_handles_labels()
-                legend |= dict(zip(labels, handles, strict=True))
-        ordered = sorted(legend)
-        handles = [legend[label] for label in ordered]
-        canvas.legend(handles, ordered, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
 
 
 def same(column: pd.Series[Any], value: Any) -> pd.Series[bool]:
@@ -75,36 +72,55 @@ def named(column: str, value: Any) -> str:
 
 
 def draw_panel(ax: Any, some: pd.DataFrame) -> None:
-    """Draw one curve per method; a star marks those that need the attribute to predict, thin bars are 95% intervals.
+    """Draw one curve per method, named at its fair end; a star marks those that need the attribute to predict.
 
-    Settings far worse than the constant prediction, such as training that ran away, are cut off and counted.
+    The window is that of the contested curves: the unmitigated model and the naive trade are grey and may leave it, and
+    settings above it are counted. Bars are 95% intervals, of FERMI alone, since twenty sets of them hide each other.
     """
-    top, above, lowest = some["test_constant_error"].max() + _MARGIN, 0, np.inf
-    for method, group in some.groupby("method"):
-        curve = pd.DataFrame([point(runs) for _, runs in group.groupby("strength")])
-        star = "*" if needs_attribute(method) else ""
-        looks = {**style(str(method)), **({"linestyle": "none"} if len(curve) == 1 else {})}
-        *_, bars = ax.errorbar(
-            curve["violation"],
-            curve["error"],
-            curve["up"],
-            curve["across"],
-            label=f"{method}{star}",
-            markersize=4,
-            elinewidth=0.5,
-            **looks,
-        )
-        above += int((curve["error"] > top).sum())
-        lowest = min(lowest, curve["error"].min())
-        for bar in bars:  # faint, or twenty methods hide each other
-            bar.set_alpha(1.0 if method == "fermi" else 0.3)
-    ax.set_xlim(left=-0.02 * ax.get_xlim()[1])
-    ax.set_ylim(max(lowest - _MARGIN, ax.get_ylim()[0]), min(top, ax.get_ylim()[1]))
+    curves = {
+        str(method): pd.DataFrame([point(runs) for _, runs in group.groupby("strength")])
+        for method, group in some.groupby("method")
+    }
+    contested = pd.concat([curve for method, curve in curves.items() if method not in _GREY] or list(curves.values()))
+    low, top = contested["error"].min(), min(contested["error"].quantile(_MOST), some["test_constant_error"].max())
+    margin = max(0.08 * (top - low), 0.002)
+    right = 1.05 * max(curve["violation"].max() for curve in curves.values())
+    ends, above = [], 0
+    for method, curve in curves.items():
+        looks = {**style(method), **({"linestyle": "none"} if len(curve) == 1 else {}), **(_GREY.get(method, {}))}
+        name = f"{method}{'*' if needs_attribute(method) else ''}"
+        if method == "fermi":
+            ax.errorbar(
+                curve["violation"], curve["error"], curve["up"], curve["across"], label=name, markersize=4,
+                elinewidth=0.6, **looks,
+            )  # fmt: skip
+        else:
+            ax.plot(curve["violation"], curve["error"], label=name, markersize=3, **looks)
+        inside = curve[curve["error"] <= top + margin]
+        above += len(curve) - len(inside)
+        if len(inside) and method != "none":
+            fairest = inside.loc[inside["violation"].idxmin()]
+            ends.append((float(fairest["error"]), float(fairest["violation"]), name, looks["color"]))
+    ax.set_xlim(-_LABELS * right, right)
+    ax.set_ylim(low - margin, top + margin)
+    _name_curves(ax, ends, right)
     if above:
         ax.text(0.98, 0.98, f"settings above: {above}", transform=ax.transAxes, ha="right", va="top", fontsize=8)
+    ax.axvline(0.0, color="grey", linewidth=0.5)
     ax.set_xlabel("violation (test, labels)")
     ax.set_ylabel("error (test)")
     ax.grid(alpha=0.3)
+
+
+def _name_curves(ax: Any, ends: Sequence[tuple[float, float, str, str]], right: float) -> None:
+    """Write the names of curves left of the panel's zero, from the top down as they end, each tied to its end."""
+    low, high = ax.get_ylim()
+    places = np.linspace(low, high, len(ends) + 2)[1:-1] if ends else []
+    for place, (error, violation, name, colour) in zip(places, sorted(ends), strict=True):
+        ax.annotate(
+            name, (violation, error), xytext=(-0.98 * _LABELS * right, place), fontsize=6.5, color=colour, va="center",
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.4, "alpha": 0.6},
+        )  # fmt: skip
 
 
 def point(runs: pd.DataFrame) -> dict[str, float]:
@@ -123,7 +139,7 @@ def tables(records: pd.DataFrame, by: Sequence[str], levels: Sequence[float] = L
         heading = ", ".join(named(name, value) for name, value in zip(by, values, strict=True))
         parts += [
             f"## {heading}",
-            f"{sampling_note(some)} Levels below them are not compared.",
+            f"{sampling_note(some)} Levels below twice the first, or below the second, are not judged.",
             "Labels on both axes (* needs the attribute to predict):",
         ]
         parts += [level_table(at_levels(some, levels), levels), "Rivals beside FERMI at these levels:"]
@@ -143,10 +159,10 @@ def _acts_on_probabilities(method: Any) -> bool:
 
 
 def comparison_table(found: pd.DataFrame, levels: Sequence[float] = LEVELS) -> str:
-    """A Markdown table of whether each rival's error is above, below or the same at each level, and by how much."""
+    """A Markdown table of whether each rival's error is above, below or equal at each level, and by how much."""
     lines = ["| rival | " + " | ".join(f"≤ {level:g}" for level in levels) + " |", "|---" * (len(levels) + 1) + "|"]
     for method, group in found.groupby("method"):
-        entries = [f"{row['outcome']} {said(row['difference'], row['width'], sign='+')}" for _, row in group.iterrows()]
+        entries = [outcome_said(row["outcome"], row["difference"], row["width"]) for _, row in group.iterrows()]
         lines.append(f"| {method} | " + " | ".join(entries) + " |")
     return "\n".join(lines)
 

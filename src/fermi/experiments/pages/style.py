@@ -6,8 +6,9 @@ from typing import Any
 
 from fermi import baselines
 
-# Okabe and Ito's colours, which the colour-blind can tell apart; lines and markers differ where colours repeat.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999")
+# Okabe and Ito's colours, which the colour-blind can tell apart; lines and markers differ where colours repeat. Grey is
+# that of the naive trade.
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255")
 _MARKERS = "os^Dv<>pPX*hd"
 _LINES = ("-", "--", ":", "-.")
 # Those that stand out, and those that came after the others had their looks.

@@ -1,11 +1,15 @@
-"""One training run on a table: the same rows, split and measurements for every method."""
+"""One setting on a table, trained out of fold: the same rows, folds and measurements for every method.
+
+The training rows are cut into folds, and a setting is trained once without each. The rows that each model did not see
+choose the knob, all of them together; the test figures are means over the models.
+"""
 
 from __future__ import annotations
 
 import functools
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -22,10 +26,11 @@ from fermi.measures import parity_difference
 from fermi.measures.contingency import Contingency
 from fermi.torch.models import logistic
 
-WAY, VERSION = "tabular", 3  # of `run`
+WAY, VERSION = "tabular", 4  # of `run`
 STRENGTHS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)
 QUICK_STRENGTHS = (0.0, 0.5, 1.0)
-_PARTS = 4  # one row of the training part in so many chooses the knob
+FOLDS, _FOLDS = {"adult": 2}, 3  # half of Adult is enough to train on; of the small data sets two thirds are
+_PARTS = 4  # where a cell has no folds, one row of the training part in so many chooses the knob
 ADAM_LR = 0.05  # where it steps over all rows: the default, made for batches, leaves 300 steps short of the minimum
 _BLOCKS = 20  # parts of the test rows, whose spread says how other test rows would differ
 
@@ -38,20 +43,24 @@ def cells(
     blind: Iterable[bool] = (True, False),
     seeds: int = 1,
     strengths: Iterable[float] = STRENGTHS,
+    out_of_fold: bool = True,
     **more: Any,
 ) -> Iterator[Cell]:
     """All combinations that the methods know; `datasets` says how many splits of each, `more` holds for all.
 
-    Several splits are as good as several seeds. One that draws nothing needs one, unless its groups are drawn.
+    `out_of_fold` says whether all training rows choose the knob, in folds, or one quarter of them.
+    Strength 0 is the unmitigated model for every method, and is trained once, as `none`. Several splits are as good as
+    several seeds. A method that starts from nothing random needs one seed, unless its groups are drawn; one that draws
+    its labels too, since what is measured is what it draws on average.
     """
     everything = product(methods, datasets, blind, notions, strengths)
     for method, (dataset, splits), hidden, notion, strength in everything:
         can = baselines.find(method).capabilities
-        if notion not in can.notions or (method == "none" and strength > 0.0):
+        if notion not in can.notions or (method == "none") != (strength == 0.0):
             continue
         drawn_groups = more.get("missing") or more.get("forced")
         drawn_rows = can.stochastic and more.get("batch_size") != "all"
-        draws = drawn_rows or drawn_groups or can.draws or can.adversarial
+        draws = drawn_rows or drawn_groups or can.adversarial
         for split, seed in product(range(splits), range(seeds if draws and splits == 1 else 1)):
             yield {
                 "dataset": dataset,
@@ -61,17 +70,26 @@ def cells(
                 "notion": notion,
                 "strength": strength,
                 "seed": seed,
+                **({"folds": FOLDS.get(dataset, _FOLDS)} if out_of_fold else {}),
                 **more,
             }
 
 
 class TabularSplit(NamedTuple):
-    """The rows of a cell as numbers: a data set, the groups of training and test rows, and who chooses the knob."""
+    """The rows of a cell as numbers: a data set, the groups of training and test rows, and the kinds of training rows.
+
+    A kind is a class and a group; folds hold all of them in proportion.
+    """
 
     data: Dataset
     s_train: pd.Series[Any]
     s_test: pd.Series[Any]
-    judges: Any
+    kinds: Any
+
+    def parts(self, split: int, count: int | None) -> list[Any]:
+        """Say which training rows choose the knob: those of each fold in turn or, without folds, of one quarter."""
+        own = folds(self.kinds, count or _PARTS, np.random.default_rng(split))
+        return [own == fold for fold in range(count or 1)]
 
 
 @functools.lru_cache(maxsize=64)
@@ -87,9 +105,9 @@ def rows(dataset: str, split: int, blind: bool, limit: int | None) -> TabularSpl
         data = replace(data, X_train=data.X_train[:limit], y_train=data.y_train[:limit], s_train=data.s_train[:limit])
     data = data.numeric()
     s_train, s_test = joined(data.s_train), joined(data.s_test)
-    strata = np.unique(data.y_train.astype(str) + " " + s_train, return_inverse=True)[1]
-    # A quarter of the training rows, with all groups and classes in proportion.
-    return TabularSplit(data, s_train, s_test, folds(strata, _PARTS, np.random.default_rng(split)) == 0)
+    return TabularSplit(
+        data, s_train, s_test, np.unique(data.y_train.astype(str) + " " + s_train, return_inverse=True)[1]
+    )
 
 
 def joined(columns: pd.DataFrame) -> pd.Series[Any]:
@@ -101,27 +119,33 @@ def joined(columns: pd.DataFrame) -> pd.Series[Any]:
 
 
 def run(cell: Cell) -> CellRecord:
-    """Fit one method, and measure it on the rows that train it, on those that choose the knob and on the test rows."""
-    data, s_train, s_test, judged = rows(cell["dataset"], cell["split"], cell["blind"], cell.get("rows"))
-    train = np.flatnonzero(~judged)
-    groups = corrupted(s_train.iloc[train].astype(object), cell)
-    model = baselines.make(cell["method"], cell["strength"], cell["notion"], cell["seed"], **training(cell, len(train)))
-    began = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(data.X_train.iloc[train], data.y_train.iloc[train], sensitive_features=groups)
-    record: CellRecord = {"seconds": time.perf_counter() - began}
-    parts = {
-        "val": (data.X_train[judged], data.y_train[judged], s_train[judged]),
-        "test": (data.X_test, data.y_test, s_test),
-    }
-    majority = data.y_train.iloc[train].mode()[0]
-    trained = data.X_train.iloc[train], data.y_train.iloc[train], s_train.iloc[train]
-    record |= {f"train_{key}": value for key, value in measured(model, *trained, cell["notion"]).items()}
-    for name, part in parts.items():
-        record |= {f"{name}_{key}": value for key, value in measured(model, *part, cell["notion"]).items()}
-        record |= {f"{name}_{key}": value for key, value in constant(part[1], majority).items()}
-    return record
+    """Fit one method without each fold, and measure it on rows that trained it, on the others, and on the test rows.
+
+    Groups are spoilt as the cell asks before anything sees them: the rows that choose have the groups that training
+    sees, and only the test rows are judged by the true ones.
+    """
+    split = rows(cell["dataset"], cell["split"], cell["blind"], cell.get("rows"))
+    data, s, seen = split.data, split.s_train, corrupted(split.s_train.astype(object), cell)
+    began, models, parts = time.perf_counter(), [], split.parts(cell["split"], cell.get("folds"))
+    for held in parts:
+        own = training(cell, int((~held).sum()))
+        model = baselines.make(cell["method"], cell["strength"], cell["notion"], cell["seed"], **own)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            models.append(model.fit(data.X_train[~held], data.y_train[~held], sensitive_features=seen[~held]))
+    record: CellRecord = {"seconds": (time.perf_counter() - began) / len(models)}
+    every = np.ones(len(data.y_test), dtype=bool)
+    found = {
+        "train": mean_of([measured(model, data.X_train, data.y_train, s, seen, [~held], cell["notion"])
+                          for model, held in zip(models, parts, strict=True)]),
+        "val": measured(models, data.X_train, data.y_train, s, seen, parts, cell["notion"]),
+        "test": mean_of([measured(model, data.X_test, data.y_test, split.s_test, split.s_test, [every], cell["notion"])
+                         for model in models]),
+    }  # fmt: skip
+    majority, chose = data.y_train.mode()[0], np.any(parts, axis=0)
+    found["val"] |= constant(data.y_train[chose], majority)
+    found["test"] |= constant(data.y_test, majority)
+    return record | {f"{part}_{key}": value for part, own in found.items() for key, value in own.items()}
 
 
 def training(cell: Cell, n: int) -> dict[str, Any]:
@@ -149,27 +173,47 @@ def corrupted(s: Any, cell: Cell) -> Any:
     return s
 
 
-def measured(model: Any, X: Any, y: Any, s: Any, notion: str) -> CellRecord:
-    """Measure hard error with hard violation and soft with soft: labels on both axes, or draws on both."""
-    predicted, F = model.predict(X, s), model.predict_proba(X, s)
-    wrong = predicted != np.asarray(y)
-    known = model.classes_.tolist()
+def measured(models: Any, X: Any, y: Any, s: Any, seen: Any, parts: Sequence[Any], notion: str) -> CellRecord:
+    """Measure hard error with hard violation and soft with soft: labels on both axes, or draws on both.
+
+    Each model predicts its part of the rows, and all parts are measured together. `s` holds the groups that a method
+    may need to predict, `seen` those by which it is judged. Where a method draws its labels, hard stands for what it
+    draws on average.
+    """
+    models = models if isinstance(models, list) else [models]
+    predicted = np.empty(len(y), dtype=np.asarray(y).dtype)
+    known = models[0].classes_
+    F = np.zeros((len(y), len(known)))
+    for model, part in zip(models, parts, strict=True):
+        predicted[part], F[part] = model.predict(X[part], s[part]), model.predict_proba(X[part], s[part])
+    rows = np.any(parts, axis=0)
+    predicted, F, y, seen = predicted[rows], F[rows], np.asarray(y)[rows], seen[rows]
+    wrong, soft_wrong = (predicted != y).astype(float), 1.0 - F[np.arange(len(F)), np.searchsorted(known, y)]
+    law: Any = predicted
+    if models[0].capabilities.draws:
+        wrong, law = soft_wrong, F
     hard, soft = (
-        Contingency.from_predictions(made, s, y_true=y, notion=notion, classes=known) for made in (predicted, F)
+        Contingency.from_predictions(made, seen, y_true=y, notion=notion, classes=known.tolist()) for made in (law, F)
     )
-    own = np.searchsorted(model.classes_, np.asarray(y))
     return {
         "error": float(np.mean(wrong)),
         "block_errors": block_errors(wrong),
         "violation": parity_difference(hard),
         "gaps": signed_gaps(hard),
-        "soft_error": float(1.0 - F[np.arange(len(F)), own].mean()),
+        "soft_error": float(soft_wrong.mean()),
         "soft_violation": parity_difference(soft),
         "soft_gaps": signed_gaps(soft),
         "standard_error": standard_error(hard.table, hard.table),
-        "table": hard.table.tolist(),
+        "table": hard.table.round(6).tolist(),
         "soft_table": soft.table.round(6).tolist(),
     }
+
+
+def mean_of(found: Sequence[CellRecord]) -> CellRecord:
+    """The means of what was measured of several models; gaps and tables stay apart, a list entry for each model."""
+    apart = ("gaps", "soft_gaps", "table", "soft_table")
+    means: CellRecord = {name: np.mean([own[name] for own in found], axis=0).tolist() for name in found[0]}
+    return means | {name: [own[name] for own in found] for name in apart}
 
 
 def constant(y: Any, label: Any) -> CellRecord:

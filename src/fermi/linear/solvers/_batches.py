@@ -47,6 +47,13 @@ class Moving(NamedTuple):
     norms: Floats
 
 
+class Limits(NamedTuple):
+    """What keeps W small: the radius of its ball, and remark 1's penalty l2 ‖W‖² within Ψ."""
+
+    radius: float
+    l2: float
+
+
 TWO, MANY = (0, 0), ()  # a tuple's length is known to the compiler, which unrolls loops over two classes
 
 
@@ -238,7 +245,7 @@ def run_steps(
     eta: Floats,
     rate: Floats,
     lam: float,
-    radius: float,
+    limits: Limits,
     at: Moving,
     averaged: bool,
     sums: tuple[Floats, Floats],
@@ -265,9 +272,13 @@ def run_steps(
             row_gradient(u, labels, i, lam, at, scratch)
             for r in range(logits):
                 row_add(rows.X, window, v, scratch.G[u, r + m - logits], scratch.slope, r)
+        if limits.l2 > 0.0:
+            for z in range(at.scale.shape[0]):
+                for j in range(m):
+                    scratch.mass[z, j] = rate[step] * limits.l2  # decays with what the batch adds
         ascend(order, start, stop, labels, rate[step], at, scratch)
-        if radius < np.inf:
-            project(radius, at.scale, at.norms)
+        if limits.radius < np.inf:
+            project(limits.radius, at.scale, at.norms)
         descend(rows, largest_l2, order, start, stop, eta[step], at, scratch)
         if averaged:
             for r in range(logits):

@@ -11,7 +11,7 @@ from fermi._typing import Floats, Ints
 from fermi.fitting.checkpoint import Saved
 from fermi.fitting.objective import FairObjective
 from fermi.linear.design import Design
-from fermi.linear.solvers._batches import Features, Labels, Moving, Scratch, run_steps
+from fermi.linear.solvers._batches import Features, Labels, Limits, Moving, Scratch, run_steps
 from fermi.linear.solvers._row_access import BLOCK
 from fermi.linear.solvers._single_rows import run_dense_rows, run_sparse_rows
 from fermi.linear.solvers._zones import Zones
@@ -47,7 +47,8 @@ class Loop:
     def __init__(
         self, design: Design, objective: FairObjective, *, l2: float, batch: int, radius: float, averaged: bool
     ) -> None:
-        self.design, self.lam, self.batch, self.radius, self.averaged = design, objective.lam, batch, radius, averaged
+        self.design, self.lam, self.batch, self.averaged = design, objective.lam, batch, averaged
+        self.limits = Limits(float(radius), objective.dual_l2)
         self.terms = terms = Zones.of(objective)
         self.n = len(objective.target)
         X, self.sparse = design.X, hasattr(design.X, "tocsr")
@@ -80,7 +81,7 @@ class Loop:
         """Take steps through these rows, a batch and a step size each."""
         rate = 2.0 * self.lam * eta_w
         moving = Moving(self._padded(state.theta), state.b, state.V, state.scale, state.norms)
-        if self.batch == 1 and self.design.n_logits == 1 and not self.averaged and np.isinf(self.radius):
+        if self.batch == 1 and self.design.n_logits == 1 and not self.averaged and self.limits == (np.inf, 0.0):
             fixed, width = (self._rows, self._labels, order, eta, rate, self.lam, moving), moving.theta.shape[1]
             if self.sparse:
                 run_sparse_rows(*fixed, np.empty((width, 4)))  # four, so that no column lies on two cache lines
@@ -89,7 +90,7 @@ class Loop:
         else:
             sums, room = (state.theta_sum, state.b_sum), Scratch.of(self.batch, moving, self.sparse)
             constants = self._rows, self._labels, order, self.batch
-            run_steps(*constants, eta, rate, self.lam, self.radius, moving, self.averaged, sums, room)
+            run_steps(*constants, eta, rate, self.lam, self.limits, moving, self.averaged, sums, room)
         state.theta[:] = moving.theta[:, : state.theta.shape[1]]
         state.taken += len(eta)
 

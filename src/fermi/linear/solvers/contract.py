@@ -7,6 +7,7 @@ To add one, write a frozen dataclass whose fields are the options it takes, with
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ from fermi._typing import Floats
 from fermi.fitting.checkpoint import Saved
 from fermi.fitting.contract import Report
 from fermi.fitting.objective import FairObjective
+from fermi.inputs.arguments import AT_LEAST_ZERO, number
 from fermi.linear.design import Design
 
 
@@ -25,6 +27,12 @@ class Task(NamedTuple):
     objective: FairObjective
     l2: float
     tol: float
+
+
+def with_dual_penalty(task: Task, dual_l2: float) -> Task:
+    """A task whose adversary pays dual_l2 ‖W‖², as remark 1 proposes; the task itself where that is 0."""
+    dual_l2 = number("dual_l2", dual_l2, AT_LEAST_ZERO, low=0.0)
+    return task if dual_l2 == 0.0 else task._replace(objective=replace(task.objective, dual_l2=dual_l2))
 
 
 class Start(NamedTuple):

@@ -13,7 +13,7 @@ from fermi.compiled.threads import limited_threads
 from fermi.fitting.contract import Report
 from fermi.linear.solvers._metric import Identity, Metric, fits
 from fermi.linear.solvers._points import Point, Steps
-from fermi.linear.solvers.contract import UNWATCHED, Solution, Start, Task, Watch
+from fermi.linear.solvers.contract import UNWATCHED, Solution, Start, Task, Watch, with_dual_penalty
 
 _ITERATIONS = 1000
 _ROUND = 6  # iterations in the coordinates of one factorisation, where that costs about as much as three of them
@@ -29,9 +29,12 @@ class LBFGS:
     where it was the identity: one-hot columns that add up to each other, and a λ that makes Φ a narrow valley, then
     cost few iterations. Along λ the first round takes the last factorisation of the fit before. With too many
     parameters to factorise, coordinates are those of the standardised columns.
+
+    `dual_l2` is remark 1's penalty on the adversary, as in `SGDA`. The coordinates are those without it.
     """
 
     max_iter: int | None = None
+    dual_l2: float = 0.0
     name: ClassVar[str] = "lbfgs"
     one_row_at_a_time: ClassVar[bool] = False
 
@@ -39,6 +42,7 @@ class LBFGS:
         self, task: Task, start: Start, rng: np.random.Generator, report: Report, watch: Watch = UNWATCHED
     ) -> Solution:
         """Minimise from θ; converged if ‖∇‖∞ ≤ tol, or if no further descent can be computed."""
+        task = with_dual_penalty(task, self.dual_l2)
         steps = Steps(task, start, self.max_iter or _ITERATIONS, report, watch)
         factorised, metric = fits(task), start.metric
         most = _SAVED if watch.saves else steps.left

@@ -45,7 +45,7 @@ def descend_ascend(
             costs = np.concatenate([class_costs(W_z, p) for W_z, p in zip(W, term.prior, strict=True)])
             gradient += lam * cells.weight[:, None] * tilt(F, costs[cells.index])  # a row without a cell has no weight
             slopes = [dual_gradient(*parts) for parts in zip(W, cells.soft(F), term.prior, strict=True)]
-            ascended.append(W + rate * lam * np.stack(slopes))
+            ascended.append(W + rate * lam * (np.stack(slopes) - 2.0 * objective.dual_l2 * W))
         step = np.zeros((len(theta), 1))
         step[: len(design.scale), 0] = eta * l2 / design.scale**2
         shrunk = theta * (1.0 - step) if step.max() < SMALL_PENALTY_STEP else theta / (1.0 + step)

@@ -41,7 +41,7 @@ _HOME = {
         ],
         "fermi.errors",
     ),
-    **dict.fromkeys(["Audit", "RunningAudit", "audit"], "fermi.auditing"),
+    **dict.fromkeys(["Audit", "Comparison", "RunningAudit", "audit", "compare"], "fermi.auditing"),
     "audit_files": "fermi.tables.audited",
     **dict.fromkeys(["TradeoffCurve", "tradeoff_curve"], "fermi.tradeoff"),
     "FairLabels": "fermi.labels",
@@ -59,8 +59,10 @@ if TYPE_CHECKING:  # "as" tells type checkers that the name is meant to be impor
     from fermi import scorers as scorers
     from fermi import theory as theory
     from fermi.auditing import Audit as Audit
+    from fermi.auditing import Comparison as Comparison
     from fermi.auditing import RunningAudit as RunningAudit
     from fermi.auditing import audit as audit
+    from fermi.auditing import compare as compare
     from fermi.errors import ConstantPredictionWarning as ConstantPredictionWarning
     from fermi.errors import FermiError as FermiError
     from fermi.errors import FragileLabelsWarning as FragileLabelsWarning

@@ -341,6 +341,7 @@ def test_a_rate_that_single_precision_does_not_hold_is_refused() -> None:
             FermiNet(models.logistic, **options).fit(*rows, sensitive_features=[0, 1, 1, 0])
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("lam", [1e-300, 1e-40])
 def test_the_smallest_lambda_is_as_none(lam: float) -> None:
     """The rate of W is one over λ, which single precision would not hold."""

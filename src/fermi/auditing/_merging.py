@@ -55,6 +55,12 @@ def merged(a: Tally, b: Tally) -> Tally:
     return judged_by(out, a.notion)
 
 
+def placed(part: Tally, whole: Tally) -> list[Floats]:
+    """The rows, weights and squared weights of a part, laid out as those of the whole that it belongs to."""
+    places = _Places(part, whole.labels, whole.groups, whole.classes)
+    return [places.place(table, ("strata", "groups", "classes")) for table in (part.rows, part.hard, part.hard_squares)]
+
+
 class _Places:
     """Where the strata, groups and classes of one tally stand among those of all."""
 

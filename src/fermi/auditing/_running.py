@@ -103,9 +103,17 @@ class RunningAudit:
         -------
         Audit
         """
-        asked = Asked.of(confidence, min_group_size, n_boot, random_state)
+        return Asked.of(confidence, min_group_size, n_boot, random_state).answer(self.counted())
+
+    def counted(self) -> Tally:
+        """The sums over all rows so far, judged by the notion.
+
+        Returns
+        -------
+        Tally
+        """
         if self._sums is None:
             raise FermiError("No rows have been added to this audit: call `add` first.")
         if not self._sums.groups:
             raise bad_argument("sensitive_features", "is unknown in every row", "a known group in at least one")
-        return asked.answer(judged_by(self._sums, self.notion))
+        return judged_by(self._sums, self.notion)

@@ -28,7 +28,6 @@ from fermi.torch.regularizer import FermiRegularizer
 
 _EXPLODED = 10.0  # times the loss at the start, or of a model that knows nothing
 _WAITING = 0.1  # of all steps, that θ waits for W at most
-
 _SMALLEST = 1e-30  # of what the rate of W is divided by: a rate must fit into single precision
 
 

@@ -22,7 +22,8 @@ from fermi.experiments.judging.claims import (
     widest,
 )
 from fermi.experiments.judging.frontier import interval, said
-from fermi.experiments.pages.style import style
+from fermi.experiments.pages import digits_picture
+from fermi.experiments.pages.published_digits import PUBLISHED, PUBLISHED_LAMS
 from fermi.experiments.runs import color_mnist
 
 MODELS = {"lenet5": "LeNet-5", "mlp": "MLP"}
@@ -41,18 +42,6 @@ LAMS_BY_METHOD = {
 }
 RIVALS = tuple(LAMS_BY_METHOD)[1:]
 SMALL, USUAL, LARGE = 64, 512, 1024
-# The authors' own curves at batch 512, read out of their figure file: λ from 0 to 7.5 in steps of 0.5.
-PUBLISHED_LAMS = tuple(0.5 * i for i in range(16))
-PUBLISHED = {
-    ("lenet5", "test"): (0.4412, 0.4055, 0.3725, 0.3465, 0.3277, 0.315, 0.3053, 0.2978, 0.2916, 0.2856, 0.2778, 0.2681,
-                         0.2575, 0.2458, 0.2346, 0.2259),
-    ("lenet5", "train"): (0.0469, 0.054, 0.0598, 0.0636, 0.0662, 0.0683, 0.0702, 0.0722, 0.0744, 0.0765, 0.0787, 0.0812,
-                          0.0853, 0.0912, 0.098, 0.1054),
-    ("mlp", "test"): (0.6894, 0.5619, 0.4788, 0.4337, 0.4089, 0.3915, 0.3757, 0.3622, 0.3516, 0.3435, 0.3365, 0.3291,
-                      0.3195, 0.3069, 0.293, 0.279),
-    ("mlp", "train"): (0.0339, 0.0585, 0.0778, 0.0902, 0.0974, 0.1018, 0.1045, 0.1065, 0.1084, 0.1103, 0.112, 0.1141,
-                       0.1165, 0.1196, 0.1246, 0.1314),
-}  # fmt: skip
 
 
 def cells(quick: bool) -> Iterator[Cell]:
@@ -282,30 +271,7 @@ def _each(group: pd.DataFrame) -> str:
 
 def draw(records: pd.DataFrame, canvas: Any) -> None:
     """Draw errors against λ on the left, the authors' in grey, and test errors against batch sizes on the right."""
-    canvas.set_size_inches(11.0, 4.4)
-    left, right = canvas.subplots(1, 2)
-    sweep = along_lam(records)
-    size = sweep["batch_size"].iloc[0]
-    for (model, name), colour in zip(MODELS.items(), ("#0072B2", "#D55E00"), strict=True):
-        for part, line in (("test", "-"), ("train", "--")):
-            by_lam = sweep[sweep["model"] == model].groupby("lam")[f"{part}_error"]
-            means, widths = by_lam.mean(), by_lam.agg(lambda values: interval(values)[1]).fillna(0.0)
-            look = {"color": colour, "linestyle": line}
-            left.errorbar(means.index, means, widths, marker="o", markersize=3, label=f"{name}, {part}", **look)
-            left.plot(PUBLISHED_LAMS, PUBLISHED[model, part], alpha=0.35, label=f"{name}, {part}, published", **look)
-    left.set(xlabel="λ", ylabel="error", title=f"FERMI at batch {size}", ylim=(0.0, 1.0))
-    found = chosen(records[records["model"] == "lenet5"])
-    for method, group in found.groupby("method"):
-        by_size = group.groupby("batch_size")["test_error"]
-        widths = by_size.agg(lambda values: interval(values)[1]).fillna(0.0)
-        right.errorbar(by_size.mean().index, by_size.mean(), widths, label=method, markersize=4, **style(str(method)))
-    sizes = sorted(found["batch_size"].unique())
-    right.set(xscale="log", xlabel="batch size", ylabel="test error at the chosen λ", title="LeNet-5", ylim=(0.0, 1.0))
-    right.minorticks_off()
-    right.set_xticks(sizes, [str(size) for size in sizes])
-    for ax in (left, right):
-        ax.grid(alpha=0.3)
-        ax.legend(fontsize=7, frameon=False, ncols=2)
+    digits_picture.draw(along_lam(records), chosen(records[records["model"] == "lenet5"]), MODELS, canvas)
 
 
 FIGURE = Figure(

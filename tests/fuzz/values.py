@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -96,7 +96,7 @@ ALTERATIONS: tuple[Callable[[Any, Rng], Any], ...] = (
     lambda v, rng: {1: v, "1": v},
     lambda v, rng: [[x] for x in v],
     lambda v, rng: (x for x in v),
-    lambda v, rng: memoryview(np.ascontiguousarray(v)),
+    lambda v, rng: memoryview(cast(Any, np.ascontiguousarray(v))),
     lambda v, rng: np.lib.stride_tricks.as_strided(v, v.shape, (0,) * v.ndim),
 )
 

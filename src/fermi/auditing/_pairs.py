@@ -67,7 +67,7 @@ def _area(scores: Floats, own: Mask, weight: Floats) -> tuple[float, Floats]:
     for of, others, out in ((own, ~own, below), (~own, own, above)):
         order = np.argsort(scores[others])
         ranked, summed = scores[others][order], np.concatenate([[0.0], weight[others][order].cumsum()])
-        left, right = (np.searchsorted(ranked, scores[of], side=side) for side in ("left", "right"))  # type: ignore[call-overload]
+        left, right = (np.searchsorted(ranked, scores[of], side=side) for side in ("left", "right"))
         out[of] = 0.5 * (summed[left] + summed[right]) / summed[-1]
     above[~own] = 1.0 - above[~own]
     totals = {True: float(weight[own].sum()), False: float(weight[~own].sum())}

@@ -59,7 +59,8 @@ class Scored(NamedTuple):
         if not 0.0 < value < 1.0 or variance <= 0.0:  # no two rows stand in the wrong order, which is as a rate of 1
             return Estimate(value, *intervals.wilson(value, least, z))
         half, middle = z * math.sqrt(variance) / (value * (1.0 - value)), math.log(value / (1.0 - value))
-        return Estimate(value, *(1.0 / (1.0 + math.exp(-(middle + sign * half))) for sign in (-1.0, 1.0)))
+        low, high = (1.0 / (1.0 + math.exp(-(middle + sign * half))) for sign in (-1.0, 1.0))
+        return Estimate(value, low, high)
 
     def curve(self) -> tuple[RocPoint, ...]:
         """The ROC curve: false and true positive rates of all rows from each score on, thinned to about 100 points."""

@@ -37,7 +37,8 @@ def _law(rng: np.random.Generator, k: int, m: int) -> Law:
     common = rates.mean(axis=0)
     rates = common + 10.0 ** min(rng.uniform(-3.0, 1.0), 0.0) * (rates - common)
     P: Law = p[:, None] * rates
-    return P / P.sum()
+    P /= P.sum()
+    return P
 
 
 def independent(case: Case) -> Case:

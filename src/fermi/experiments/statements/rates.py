@@ -50,7 +50,9 @@ def slope_of(sizes: Sequence[int], norms: Floats, seed: int = 0) -> Slope:
 
 def judged(slope: Slope, exponent: float, norms: Floats, sizes: Sequence[int], of: str) -> Measured:
     """A slope against the exponent of an upper bound."""
-    ends = f"mean ‖∇Φ‖ from {norms[0].mean():.2g} at {sizes[0]:,} to {norms[-1].mean():.2g} at {sizes[-1]:,} {of}; slope"
+    ends = (
+        f"mean ‖∇Φ‖ from {norms[0].mean():.2g} at {sizes[0]:,} to {norms[-1].mean():.2g} at {sizes[-1]:,} {of}; slope"
+    )
     return compared(slope.value, slope.half_width, "at most", exponent, what=ends)
 
 
@@ -167,7 +169,9 @@ def more_for_larger(compare: Callable[[int, int], tuple[int, int]], quick: bool)
     """Measure whether a larger λ needs more steps to the same gradient, each λ with its best step size of a grid."""
     lams = (0.1, 1.0, 10.0) if quick else (0.1, 1.0, 10.0, 100.0)
     counts = [steps_needed(lam, 2.0 ** -np.arange(0.0, 8.0)) for lam in lams]
-    named = [f"λ = {lams[i]:g} and {lams[i + 1]:g}: {counts[i]:,} and {counts[i + 1]:,} steps" for i in range(len(lams) - 1)]
+    named = [
+        f"λ = {lams[i]:g} and {lams[i + 1]:g}: {counts[i]:,} and {counts[i + 1]:,} steps" for i in range(len(lams) - 1)
+    ]
     pairs = [compare(counts[i], counts[i + 1]) for i in range(len(counts) - 1)]
     found = every(pairs, of="pairs of neighbouring λ", examples=named)
     return {**found, "example": "; ".join(named)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -26,6 +27,22 @@ def psi(W: Floats, P: Law) -> float:
     return float(-np.trace(W @ p_y @ W.T) + 2.0 * np.trace(W @ P.T @ root))
 
 
+def _negative(P: Law, flat: Floats) -> float:
+    return -psi(flat.reshape(P.shape), P)
+
+
+def _value(p: SmallProblem, point: Floats) -> float:
+    return float(p.value(*p.split(point)))
+
+
+def _trace(W: Floats, predicted: Callable[[Floats], Floats], theta: Floats) -> float:
+    return float(np.trace(W @ np.diag(predicted(theta)) @ W.T))
+
+
+def _entry(predicted: Callable[[Floats], Floats], j: int, theta: Floats) -> float:
+    return float(predicted(theta)[j])
+
+
 def variational(offset: float, quick: bool) -> Measured:
     """Measure whether ERMI is the largest Ψ: at the closed form, at random W, and where an optimiser ends."""
     rng, at_best, above, found = np.random.default_rng(1), [], [], []
@@ -37,7 +54,7 @@ def variational(offset: float, quick: bool) -> Measured:
         W = best + 10.0 ** rng.uniform(-3, 1) * rng.standard_normal(P.shape)
         above.append((psi(W, P) - offset, D))
         if i < 30:
-            result = minimize(lambda w, P=P: -psi(w.reshape(P.shape), P), rng.standard_normal(P.size), method="BFGS")
+            result = minimize(partial(_negative, P), rng.standard_normal(P.size), method="BFGS")
             found.append((-float(result.fun) - offset, D))
     return several(
         {
@@ -83,7 +100,7 @@ def unbiased_gradients(batch_prior: bool, quick: bool) -> Measured:
         p = SmallProblem(seed, rows=8, lam=1.5)
         theta, W = p.theta(0.7), p.dual(2.0)
         point = np.concatenate([theta.ravel(), W.ravel()])
-        slope = approx_fprime(point, lambda v, p=p: p.value(*p.split(v)), 1e-7)
+        slope = approx_fprime(point, partial(_value, p), 1e-7)
         mean = np.zeros_like(point)
         batches = list(combinations(range(p.n), 4)) if batch_prior else [tuple(range(p.n))]
         for rows in batches:
@@ -133,8 +150,8 @@ def index_of_columns(printed: bool, quick: bool) -> Measured:
             return np.asarray(e / e.sum())
 
         at = p.theta(0.5).ravel()
-        slope = approx_fprime(at, lambda v, W=W, f=predicted: float(np.trace(W @ np.diag(f(v)) @ W.T)), 1e-7)
-        jacobian = np.array([approx_fprime(at, lambda v, j=j, f=predicted: float(f(v)[j]), 1e-7) for j in range(p.m)])
+        slope = approx_fprime(at, partial(_trace, W, predicted), 1e-7)
+        jacobian = np.array([approx_fprime(at, partial(_entry, predicted, j), 1e-7) for j in range(p.m)])
         weights = (W[:, [0]] * W).sum(axis=0) if printed else (W * W).sum(axis=0)
         pairs += list(zip(jacobian.T @ weights, slope, strict=True))
     return equal(pairs, of="partial derivatives", within=1e-4)
@@ -204,7 +221,9 @@ def radius(claim: Callable[[float, float], float], quick: bool) -> Measured:
     pairs = []
     for ((_, P),) in drawn(quick, conditions=1):
         p_s, p_y = P.sum(axis=1), P.sum(axis=0)
-        pairs.append((float(np.linalg.norm(P / np.sqrt(p_s)[:, None] / p_y)), claim(float(p_y.min()), float(p_s.min()))))
+        pairs.append(
+            (float(np.linalg.norm(P / np.sqrt(p_s)[:, None] / p_y)), claim(float(p_y.min()), float(p_s.min())))
+        )
     return every(pairs, of="random laws")
 
 

@@ -175,9 +175,7 @@ def _judge_several(one: Mapping[str, Any]) -> Verdict:
         reached = "; ".join(f"{name}: {_reach(part)}" for name, part in one["parts"].items())
         return overall, f"{_none_among(n, of)}; {reached}"
     word_of = {name: f"{word}, " if len(words) > 1 else "" for name, (word, _) in judged.items()}
-    return overall, "; ".join(
-        f"{name}: {word_of[name]}{text}" if name else text for name, (_, text) in judged.items()
-    )
+    return overall, "; ".join(f"{name}: {word_of[name]}{text}" if name else text for name, (_, text) in judged.items())
 
 
 def _number(value: float) -> str:

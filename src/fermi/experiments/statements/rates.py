@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from fermi._typing import Floats
-from sklearn.exceptions import ConvergenceWarning
 from fermi.experiments.statements.simulation import Plan, Rows, algorithm_1, known_minimum, random_rows
 from fermi.experiments.statements.statement import Measured, Statement, compared, every, several
 from fermi.linear.classifier import FermiClassifier

@@ -135,7 +135,8 @@ def _judge_every(one: Mapping[str, Any]) -> Verdict:
     width = _Z95 / (1.0 + _Z95**2 / n) * math.sqrt(share * (1.0 - share) / n + _Z95**2 / (4.0 * n**2))  # Wilson's
     worst = f"{_number(one['left'])} {'against' if one['equation'] else 'against at most'} {_number(one['right'])}"
     named = f" ({one['example']})" if one["example"] else ""
-    return "refuted", f"counterexamples: {share:.1%} ± {width:.1%} of {n:,} {one['of']}; the worst {worst}{named}"
+    many = f"{share:.1%} ± {width:.1%} of {n:,}" if n >= 20 else f"{found} of {n}"
+    return "refuted", f"counterexamples: {many} {one['of']}; the worst {worst}{named}"
 
 
 def _none_among(n: int, of: str) -> str:

@@ -73,41 +73,6 @@ class GroupRecord:
 
 
 @dataclass(frozen=True)
-class DifferenceRecord:
-    """One figure of two predictions for the same rows: of which group, of both, and the second less the first."""
-
-    group: str
-    rows: float
-    figure: str
-    first: float
-    second: float
-    change: Estimate
-
-    @property
-    def beyond_noise(self) -> bool:
-        """Whether the interval of the difference leaves out 0."""
-        return self.change.low > 0.0 or self.change.high < 0.0
-
-
-@dataclass(frozen=True)
-class PeriodRecord:
-    """One period of decisions that are followed: its gap between groups, and what has moved since the reference.
-
-    `gap` is of groups with enough rows, `behind` the rates that make it. `moves` says in words what moved beyond noise;
-    `gap_p_value` and `rates_p_value` are those of nothing having changed.
-    """
-
-    period: str
-    rows: float
-    gap: Estimate
-    behind: RateRecord | None = None
-    error: Estimate | None = None
-    moves: tuple[str, ...] = ()
-    gap_p_value: float | None = None
-    rates_p_value: float | None = None
-
-
-@dataclass(frozen=True)
 class MeasureRecord:
     """One measure of violation: of labels (hard) or of probabilities (soft)."""
 
@@ -241,7 +206,8 @@ class AuditRecord:
     `corrected_ermi` is the plug-in ERMI of labels less its bias, and `p_value` that of labels being independent of the
     group, in the notion's sense; those of probabilities end in `_soft`. `called` is the notion's name for people, and
     `asks` says what it asks for. The `rate` of the class `label`, group by group, shows best how far it holds; there is
-    no `label` where several classes would have to be told. `use` is what the labels are worth, and `judged` what can be
+    no `label` where several classes would have to be told. Groups are compared `within` these true labels, over all
+    rows where there are none; None is another condition. `use` is what the labels are worth, and `judged` what can be
     told of the groups that have enough rows, where either was asked for.
     """
 
@@ -264,6 +230,7 @@ class AuditRecord:
     asks: str = ""
     rate: Rate = "selection"
     label: str | None = None
+    within: tuple[str, ...] | None = None
     use: UseRecord | None = None
     judged: JudgedRecord | None = None
 

@@ -118,7 +118,15 @@ def _record(
         asks=shown.notion.explain(shown.conditions),
         rate=shown.notion.rate,
         label=dict(zip(shown.classes, names, strict=True)).get(shown.notion.label(shown.classes)),
+        within=_within(shown),
     )
+
+
+def _within(shown: Tally) -> tuple[str, ...] | None:
+    """The true labels within which groups are compared: none for all rows at once, None for other conditions."""
+    if shown.notion.rate == "true_positive":
+        return words(shown.conditions)
+    return () if len(shown.conditions) == 1 else None
 
 
 def _errors(shown: Tally, level: float) -> tuple[Estimate, float | None]:

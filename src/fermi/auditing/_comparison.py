@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from fermi._typing import Floats, Ints
 from fermi.auditing._pairs import Mask, of_areas, of_gaps, of_precisions, of_shares
 from fermi.auditing._rates import SMALL, words
+from fermi.auditing._records import DifferenceRecord
 from fermi.errors import FermiError, bad_argument, listed
 from fermi.fitting.scores import most_probable
 from fermi.inputs.arguments import number
@@ -22,7 +23,6 @@ from fermi.inputs.columns import read_column
 from fermi.inputs.encode import encode, sort_key
 from fermi.inputs.predictions import read_weight
 from fermi.notions import Notion, as_notion
-from fermi.records import DifferenceRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -226,9 +226,9 @@ class _Pairs:
 
         def shares(figure: str, x: Mask, y: Mask, within: Mask) -> DifferenceRecord:
             weight, total = w[within], float(w[within].sum())
-            ends = [float(weight[of[within]].sum()) / total if total > 0 else math.nan for of in (x, y)]
+            first, second = (float(weight[of[within]].sum()) / total if total > 0 else math.nan for of in (x, y))
             change = of_shares(x[within], y[within], weight, level)
-            return DifferenceRecord(group, rows, figure, *ends, change)
+            return DifferenceRecord(group, rows, figure, first, second, change)
 
         every = np.ones(len(w), dtype=np.bool_)
         if self.y is not None:
@@ -241,9 +241,10 @@ class _Pairs:
             right = self.y[own] == c
             yield shares(f"tpr_{names[c]}", a == c, b == c, right)
             yield shares(f"fpr_{names[c]}", a == c, b == c, ~right)
-            ends = [float(w[p & right].sum() / w[p].sum()) if w[p].sum() > 0 else math.nan for p in (a == c, b == c)]
-            change = of_precisions(a == c, b == c, right, w, level)
-            yield DifferenceRecord(group, rows, f"precision_{names[c]}", *ends, change)
+            granted = (a == c, b == c)
+            first, second = (float(w[p & right].sum() / w[p].sum()) if w[p].sum() > 0 else math.nan for p in granted)
+            change = of_precisions(*granted, right, w, level)
+            yield DifferenceRecord(group, rows, f"precision_{names[c]}", first, second, change)
             if self.scores is not None:
                 yield self._areas(group, own, c, names[c], level)
 
@@ -254,14 +255,15 @@ class _Pairs:
         assert self.y is not None
         w, right = self.weight[own], self.y[own] == c
         a, b = (scores[own, c] for scores in self.scores)
-        ends = []
-        for score in (a, b):
-            found = ranked(
-                np.column_stack([1.0 - score, score]), right.astype(np.int64), np.zeros(len(w), int), 1, w, w**2
-            )
+
+        def area(score: Floats) -> float:
+            both = np.column_stack([1.0 - score, score])
+            found = ranked(both, right.astype(np.int64), np.zeros(len(w), int), 1, w, w**2)
             assert found is not None
-            ends.append(found.by_group[0][0].area(level, "").value)
-        return DifferenceRecord(group, float(own.sum()), f"auc_{name}", *ends, of_areas(a, b, right, w, level))
+            return found.by_group[0][0].area(level, "").value
+
+        change = of_areas(a, b, right, w, level)
+        return DifferenceRecord(group, float(own.sum()), f"auc_{name}", area(a), area(b), change)
 
 
 def _codes(column: Any, classes: list[Any]) -> Ints:

@@ -13,12 +13,12 @@ from fermi._typing import Floats
 from fermi.auditing._merging import placed
 from fermi.auditing._noise import Sums
 from fermi.auditing._rates import SMALL, words
+from fermi.auditing._records import PeriodRecord
 from fermi.auditing._running import RunningAudit
 from fermi.auditing._tally import Tally
 from fermi.errors import FermiError
 from fermi.formulas.ermi import nonzero
 from fermi.formulas.stacked import NAMES, measures
-from fermi.records import PeriodRecord
 
 _GAP = NAMES.index("parity_difference")
 _DRAWS = 1000

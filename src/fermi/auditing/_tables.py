@@ -104,7 +104,8 @@ def _bare(found: Estimate) -> Estimate:
 
 
 def _bare_group(group: GroupRecord) -> GroupRecord:
-    names = ("rates", "tpr", "fpr", "precision")
-    bare = {name: {c: _bare(e) for c, e in getattr(group, name).items()} for name in names}
+    rates, tpr, fpr, precision = (
+        {c: _bare(e) for c, e in found.items()} for found in (group.rates, group.tpr, group.fpr, group.precision)
+    )
     error = None if group.error is None else _bare(group.error)
-    return dataclasses.replace(group, **bare, error=error, note="")
+    return dataclasses.replace(group, rates=rates, tpr=tpr, fpr=fpr, precision=precision, error=error, note="")

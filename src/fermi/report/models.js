@@ -22,13 +22,14 @@ const TOLD = "told_gap hard";
 // How many rows each group has within each condition of the notion, and how often it is given each class there; null
 // where the record does not tell.
 function conditionsOf(audit) {
-  const { classes, groups, notion, label } = audit;
-  if (notion === "demographic_parity") {
+  const { classes, groups } = audit;
+  if (!audit.within) return null;
+  if (!audit.within.length) {
     const rates = (group) => classes.map((name) => value(new Map(group.rates).get(name)));
     return [groups.map((group) => ({ rows: group.rows, rates: rates(group) }))];
   }
-  const lines = notion === "equalized_odds" ? classes.map((_, i) => i) : [classes.indexOf(label)];
-  if (!["equalized_odds", "equal_opportunity"].includes(notion) || lines.includes(-1)) return null;
+  const lines = audit.within.map((name) => classes.indexOf(name));
+  if (lines.includes(-1)) return null;
   const within = (group, i) => {
     const counts = group.confusion[i] ?? [];
     const rows = counts.reduce((sum, n) => sum + n, 0);

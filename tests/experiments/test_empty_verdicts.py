@@ -95,7 +95,9 @@ def of_claims(claims: list[Claim], records: pd.DataFrame) -> dict[str, str]:
 def everywhere(records: pd.DataFrame, unmitigated: bool) -> pd.DataFrame:
     """Records whose measurements are those of the unmitigated model in every row, or random."""
     rng = np.random.default_rng(1)
-    measured = [name for name in records if name.startswith(("val_", "test_", "train_")) and "noise" not in name]
+    measured = [
+        name for name in map(str, records) if name.startswith(("val_", "test_", "train_")) and "noise" not in name
+    ]
     changed = records.copy()
     first = records[records["method"] == "none"].iloc[0] if (records["method"] == "none").any() else records.iloc[0]
     for name in measured:

@@ -132,7 +132,7 @@ def test_methods_are_compared_run_by_run() -> None:
     assert outcomes(exact, 0.001) == {"mary": "idle"}  # both give all rows one label
     assert outcomes(exact, 0.5) == {"mary": "idle"}  # neither has anything to do
     assert outcomes(records(0.001), 0.05) == {"mary": "above"}
-    assert outcomes(records(0.0), 0.05) == {"mary": "equal"}
+    assert outcomes(records(0.0), 0.05) == {"mary": "even"}
 
 
 def test_a_method_that_draws_is_compared_by_all_its_seeds() -> None:
@@ -295,7 +295,7 @@ def test_smaller_claims() -> None:
     both.loc[both["method"] == "mary", "test_error"] += 0.01
     assert fig1.coincide(both)[0] == "refuted"
     plain = runs[runs["strength"] == 0.0].assign(dataset="german")
-    plain["test_gaps"] = [[[0.1, -0.1]]] * len(plain)
+    plain["test_gaps"] = pd.Series([[[0.1, -0.1]]] * len(plain), index=plain.index)
     for least, word in ((0.05, "held"), (0.2, "refuted"), (0.095, "not shown")):
         assert fig10.unfair(plain, "german", least, (True,))[0] == word
     assert fig10.unfair(plain, "adult", 0.1, (True,))[0] == "could not be tested here"

@@ -140,7 +140,7 @@ def test_methods_are_compared_split_by_split() -> None:
     assert outcome(curves(0.01)) == "above"
     assert outcome(curves(-0.01)) == "below"
     assert outcome(curves(0.01, splits=1)) == "one run"
-    assert outcome(curves(-0.0001)) == "equal"
+    assert outcome(curves(-0.0001)) == "even"
     unfair = curves(-0.01)
     unfair.loc[unfair["method"] == "mary", "test_attribute"] += 0.1
     assert outcome(unfair) == "open"

@@ -129,7 +129,7 @@ def test_cells_stay_within_their_number() -> None:
         [lam in fig6.LAMS_BY_METHOD[method] for method, lam in zip(tuned["method"], tuned["lam"], strict=True)]
     ]
     assert set(tuned.groupby(["method", "batch_size", "seed"]).size()) == {6}  # trials, the same for all
-    assert set(tuned.groupby("method")["lr"].agg(lambda rates: tuple(sorted(set(rates))))) == {fig6.RATES}
+    assert {tuple(sorted(set(rates))) for _, rates in tuned.groupby("method")["lr"]} == {fig6.RATES}
     assert len(list(fig7.cells(False))) <= 25
 
 
@@ -142,7 +142,14 @@ def colour_records(out: float = 0.8, **changed: float) -> pd.DataFrame:
             for lam in (0.0, first, second) if method == "fermi" and size == 512 else (first, second):
                 error = (0.25 if method == "fermi" else 0.5 + 0.2 * (size == 64)) if lam else 0.8
                 error = changed.get(f"{method}_{size}", error) if lam == first else error
-                own = {"method": method, "model": model, "lam": lam, "batch_size": size, "seed": seed, "steps": 216}
+                own: dict[str, Any] = {
+                    "method": method,
+                    "model": model,
+                    "lam": lam,
+                    "batch_size": size,
+                    "seed": seed,
+                    "steps": 216,
+                }
                 measured = {
                     "train_error": 0.01 * lam,
                     "val_error": 0.3 + 0.01 * lam,

@@ -134,14 +134,14 @@ def dominance(
     ]
 
 
-JUDGED = ("above", "equal", "open", "below")
+JUDGED = ("above", "even", "open", "below")
 
 
 def better(tested: pd.DataFrame) -> Word:
     """Whether all rivals are above FERMI: one that is below it, or equal to it, refutes that."""
     if tested.empty:
         return "could not be tested here"
-    if _below(tested).any() or (tested["outcome"] == "equal").any():
+    if _below(tested).any() or (tested["outcome"] == "even").any():
         return "refuted"
     return "held" if (tested["outcome"] == "above").all() else "not shown"
 

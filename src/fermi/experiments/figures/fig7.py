@@ -13,6 +13,7 @@ from fermi.experiments.figure import Cell, Figure
 from fermi.experiments.judging.claims import (
     Claim,
     Verdict,
+    Word,
     at_most,
     equal_within,
     exceeds,
@@ -138,7 +139,10 @@ def biased(records: pd.DataFrame) -> Verdict:
         exceeds(small - large, _Z * float(np.hypot(*pair)))
         for small, large, pair in zip(values, values[1:], pairwise(errors), strict=False)
     ]
-    told = ", ".join(f"{row.bias:+.5f} ± {_Z * row.standard_error:.5f} at {row.Index}" for row in means.itertuples())
+    told = ", ".join(
+        f"{value:+.5f} ± {_Z * error:.5f} at {size}"
+        for size, value, error in zip(means.index, values, errors, strict=True)
+    )
     return Verdict(overall(words), f"bias of `mary`: {told}", float(_Z * errors.max()))
 
 
@@ -148,10 +152,11 @@ def unbiased(records: pd.DataFrame) -> Verdict:
     An interval that holds zero shows nothing by itself: it must also be short beside what the rival's bias is.
     """
     ours, theirs = (bias(records[records["estimate_of"] == method]) for method in METHODS)
-    words, told = [], []
-    for size, own in ours.iterrows():
-        width, limit = _Z * own["standard_error"], _SHARE * abs(theirs.loc[size, "bias"])
-        known = theirs.loc[size, "bias"] > _Z * theirs.loc[size, "standard_error"]
+    words: list[Word] = []
+    told = []
+    for (size, own), (_, rival) in zip(ours.iterrows(), theirs.loc[ours.index].iterrows(), strict=True):
+        width, limit = _Z * own["standard_error"], _SHARE * abs(rival["bias"])
+        known = rival["bias"] > _Z * rival["standard_error"]
         words.append(equal_within(own["bias"], width, limit) if known else "not shown")
         told.append(f"{own['bias']:+.5f} ± {width:.5f} at {size} ({words[-1]}, within {limit:.5f} asked)")
     return Verdict(overall(words), "mean of FERMI's estimate less ERMI: " + ", ".join(told), widest(

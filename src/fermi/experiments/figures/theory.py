@@ -13,10 +13,10 @@ from fermi.experiments.statements.listed import PARTS, STATEMENTS
 from fermi.experiments.statements.statement import Statement, Verdict, judge
 
 PRINTED, CONTROL = "printed", "control"
-INTRODUCTION = """Every statement is judged by a check that can come out either way. *Held*: no counterexample was found,
-or the interval lies on the statement's side. *Refuted*: there is a counterexample, or the interval lies on the other
-side. *Not shown*: the interval holds both. A search without a counterexample is no proof; where the paper has one, it was
-read too, and its gaps have lines of their own ([corrections](../../corrections.md)).
+INTRODUCTION = """Every statement is judged by a check that can come out either way. *Held*: no counterexample was
+found, or the interval lies on the statement's side. *Refuted*: there is a counterexample, or the interval lies on the
+other side. *Not shown*: the interval holds both. A search without a counterexample is no proof; where the paper has
+one, it was read too, and its gaps have lines of their own ([corrections](../../corrections.md)).
 
 What an upper bound such as 𝒪(ε^-5) says of a measured slope is that it may not be slower: so a slope can refute a rate,
 and a faster one is "held" in the sense that the rate was not refuted on the problem measured. Half-widths are of 95%.
@@ -58,7 +58,12 @@ def summarise(records: pd.DataFrame) -> str:
     """The page: one table of all statements, then how many of each word, by part."""
     lines = [text for statement in STATEMENTS.values() if (text := line(statement, records)) is not None]
     table = ["## What the paper claims", "", HEADER, "|---|---|---|---|", *lines]
-    counted = ["## By part", "", "| part | held | refuted | not shown | could not be tested here |", "|---|---|---|---|---|"]
+    counted = [
+        "## By part",
+        "",
+        "| part | held | refuted | not shown | could not be tested here |",
+        "|---|---|---|---|---|",
+    ]
     for part, statements in PARTS.items():
         words = [verdict[0] for s in statements if (verdict := found(records, s.name, PRINTED)) is not None]
         shares = (str(words.count(word)) for word in ("held", "refuted", "not shown", "could not be tested here"))

@@ -88,7 +88,7 @@ def compare(
     """Compare a rival with a method: the mean difference of errors over repetitions, which share rows by `overlap`.
 
     `outcome` is "above" or "below" where the rival's error is, beyond the interval, and the one with the smaller error
-    keeps the level on the test rows, or is no less fair than the other, but for `noise`; "equal" and "open" as in
+    keeps the level on the test rows, or is no less fair than the other, but for `noise`; "even" and "open" as in
     `frontier.contrast`; "idle" where both have the same error in every run; "one run" without interval.
     """
     key = [name for name in chosen.columns if name not in ("method", *MEASURED)]
@@ -108,7 +108,7 @@ def ahead(found: Sequence[Comparison]) -> Word:
     outcomes = {one.outcome for one in found} - {"idle", "one run", "not measured"}
     if not outcomes:
         return "could not be tested here"
-    if outcomes & {"below", "equal"}:
+    if outcomes & {"below", "even"}:
         return "refuted"
     return "held" if outcomes == {"above"} else "not shown"
 

@@ -139,13 +139,13 @@ def contrast(ours: pd.DataFrame, theirs: pd.DataFrame, noise: Noise) -> pd.DataF
 
     `outcome` is "above" where the rival's error is larger and "below" where it is smaller, beyond the 95% interval of
     the paired difference, if the one with the smaller error keeps the level on the test rows, or is no less fair than
-    the other, but for the standard error of a gap; "equal" where the interval lies within `EQUAL`; "open" where it
+    the other, but for the standard error of a gap; "even" where the interval lies within `EQUAL`; "open" where it
     holds both; "noise" where the level is below what is judged; "idle" where neither had to do anything, or both gave
     all rows one label; "one run" where there is no interval.
     """
     rows = []
-    for level, here in ours.groupby("level", sort=False):
-        pairs = _paired(here, theirs[theirs["level"] == level])
+    for level in map(float, ours["level"].unique()):
+        pairs = _paired(ours[ours["level"] == level], theirs[theirs["level"] == level])
         difference, width = uncertain(_differences(pairs))
         means = pairs["violation"].mean(), pairs["violation_rival"].mean()
         outcome = outcome_of(difference, width, excesses(*means, level), noise.testing)
@@ -205,12 +205,12 @@ def outcome_of(difference: float, width: float, excess: tuple[float, float], noi
         return "below"
     if difference - width > 0.0 and excess[0] <= noise:
         return "above"
-    return "equal" if abs(difference) + width <= EQUAL else "open"
+    return "even" if abs(difference) + width <= EQUAL else "open"
 
 
 def outcome_said(outcome: str, difference: float, width: float, digits: int = 4) -> str:
     """Put an outcome into words, with the difference and half the width of its interval."""
-    word = f"equal within {abs(difference) + width:.{digits}f}" if outcome == "equal" else outcome
+    word = f"equal within {abs(difference) + width:.{digits}f}" if outcome == "even" else outcome
     return f"{word} {said(difference, width, digits, '+')}"
 
 

@@ -115,7 +115,7 @@ def draw_panel(ax: Any, some: pd.DataFrame) -> None:
 def _name_curves(ax: Any, ends: Sequence[tuple[float, float, str, str]], right: float) -> None:
     """Write the names of curves left of the panel's zero, from the top down as they end, each tied to its end."""
     low, high = ax.get_ylim()
-    places = np.linspace(low, high, len(ends) + 2)[1:-1] if ends else []
+    places = np.linspace(low, high, len(ends) + 2)[1:-1]
     for place, (error, violation, name, colour) in zip(places, sorted(ends), strict=True):
         ax.annotate(
             name, (violation, error), xytext=(-0.98 * _LABELS * right, place), fontsize=6.5, color=colour, va="center",

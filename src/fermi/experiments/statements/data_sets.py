@@ -155,7 +155,8 @@ STATEMENTS = (
         german_mitigated, 0.0, 0.9, "it lowers the violation by 0.9",
     ),
     Statement(
-        "adult-weights", "Adult: 3 of 14 features have larger weights than gender in logistic regression, a column each",
+        "adult-weights",
+        "Adult: 3 of 14 features have larger weights than gender in logistic regression, a column each",
         "appendix E.6", heavier_features, (False, 3), (False, 14), "14 of 14 have",
     ),
     Statement(
@@ -163,7 +164,8 @@ STATEMENTS = (
         "not in the paper", heavier_features, (True, 3), (True, 8), "8 of 14 have",
     ),
     Statement(
-        "fig5-published", "FERMI reaches its published errors of figure 5, in the paper's pairing, λ chosen on test rows",
+        "fig5-published",
+        "FERMI reaches its published errors of figure 5, in the paper's pairing, λ chosen on test rows",
         "figure 5, both rows", published_values, (False, 0.0), (False, 0.9), "it does within 0.9",
     ),
     Statement(

@@ -31,7 +31,8 @@ def _errors(sigma: float, seed: int, epochs: int) -> tuple[float, float]:
     for _ in range(epochs):
         for rows in np.array_split(rng.permutation(_DIGITS), _DIGITS // 64):
             optimizer.zero_grad()
-            nn.functional.cross_entropy(net(torch.from_numpy(images[rows])), torch.from_numpy(y[rows])).backward()
+            logits = net(torch.from_numpy(images[rows]))
+            torch.autograd.backward(nn.functional.cross_entropy(logits, torch.from_numpy(y[rows])))
             optimizer.step()
     parts = ((images, y), (test, y_test))
     own, other = (float(np.mean(predict_logits(net, X, torch.device("cpu")).argmax(1) != t)) for X, t in parts)
@@ -49,14 +50,16 @@ def less_noise(sign: float, quick: bool) -> Measured:
     rise, own = interval(sign * (found[:, -1, 1] - found[:, 0, 1]))
     return several(
         {
-            f"training and test error {along}; at σ = 0": compared(train, width, "at most", 0.02, what="training error"),
+            f"training and test error {along}; at σ = 0": compared(
+                train, width, "at most", 0.02, what="training error"
+            ),
             "from σ = 0.3 to 0": compared(rise, own, "at least", 0.0, what="what the test error gains"),
         }
     )
 
 
 def per_iteration(least: float, quick: bool) -> Measured:
-    """Measure the time of a step on 60,000 rows over that of 512, for the paper's network with three colour channels."""
+    """Measure the time of a step on 60,000 rows over that of 512, for the paper's network and three colours."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     n = 6_000 if quick else 60_000
@@ -91,8 +94,8 @@ STATEMENTS = (
     Statement(
         "speed-up-overall", "Training as a whole is around 40 times faster", "appendix E.1", lambda claim, quick: claim,
         untested(
-            "the paper says neither how many steps either training took nor what was reached; 2,000 steps of its network "
-            "on all 60,000 digits would take hours here"
+            "the paper says neither how many steps either training took nor what was reached; 2,000 steps of its "
+            "network on all 60,000 digits would take hours here"
         ),
         compared(1.0, 0.0, "at least", 40.0, what="times faster"), "a speed-up of 1 is one of 40",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -136,7 +137,7 @@ def ordered(sign: float) -> Parts:
             sign * laws.renyi_information(c, low),
             sign * laws.renyi_information(c, high),
         )
-        for low, high in zip(ORDERS, ORDERS[1:], strict=False)
+        for low, high in pairwise(ORDERS)
     }
 
 
@@ -165,7 +166,8 @@ STATEMENTS = (
     ),
     Statement(
         "chi-square", "ERMI is the χ² divergence between the law and the product of its margins",
-        "definition 1, appendix B; lemma 6", equations, {"E[ratio] − 1 and χ²": lambda c: (laws.ermi(c), laws.chi_square(c))},
+        "definition 1, appendix B; lemma 6", equations,
+        {"E[ratio] − 1 and χ²": lambda c: (laws.ermi(c), laws.chi_square(c))},
         {"E[ratio] and χ²": lambda c: (laws.ermi(c) + 1.0, laws.chi_square(c))}, "it is χ² without the 1 taken off",
     ),
     Statement(
@@ -191,8 +193,9 @@ STATEMENTS = (
         lambda c: (laws.ermi(c), laws.renyi_correlation(c) ** 2), "D_R = ρ_R² for two groups",
     ),
     Statement(
-        "renyi-zero", "ρ_R is 0 exactly where group and prediction are independent given z", "appendix C, before lemma 2",
-        vanishing, laws.renyi_correlation, lambda c: laws.pearson(c, centred=True), "Pearson's ρ is 0 exactly there",
+        "renyi-zero", "ρ_R is 0 exactly where group and prediction are independent given z",
+        "appendix C, before lemma 2", vanishing, laws.renyi_correlation,
+        lambda c: laws.pearson(c, centred=True), "Pearson's ρ is 0 exactly there",
     ),
     Statement(
         "lemma-3", "L_q ≤ √D_R for every q ≥ 1, discrete predictions", "lemma 3", inequalities, norms(1.0), norms(0.5),
@@ -220,8 +223,8 @@ STATEMENTS = (
         "ρ_R is the root of the second eigenvalue",
     ),
     Statement(
-        "lemma-5-trace", "D_R = Tr(P) − 1, the sum of all eigenvalues of P but the first", "lemma 5", trace_of_gram, 1.0,
-        0.0, "D_R = Tr(P)",
+        "lemma-5-trace", "D_R = Tr(P) − 1, the sum of all eigenvalues of P but the first", "lemma 5", trace_of_gram,
+        1.0, 0.0, "D_R = Tr(P)",
     ),
     Statement(
         "lemma-6", "D_R = Σ (p(ŷ, s) − p(ŷ)p(s))² / (p(ŷ)p(s))", "lemma 6", unconditional_equations,
@@ -248,8 +251,8 @@ STATEMENTS = (
         {"": lambda c: (laws.conditional_gap(c), math.sqrt(laws.ermi(c)))}, "it is at most √D_R",
     ),
     Statement(
-        "every-bound", "Every inequality of `fermi.bounds`, as corrected", "not in the paper", package_bounds, False, True,
-        "every one of them turned round",
+        "every-bound", "Every inequality of `fermi.bounds`, as corrected", "not in the paper", package_bounds, False,
+        True, "every one of them turned round",
     ),
     Statement(
         "small-ermi", "Small ERMI makes every other violation small, groups of a tenth or more",

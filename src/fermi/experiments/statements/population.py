@@ -11,10 +11,10 @@ import numpy as np
 from scipy.stats import binom
 from sklearn.exceptions import ConvergenceWarning
 
-from fermi._typing import Floats
+from fermi._typing import Floats, Ints
 from fermi.experiments.statements.orderings import drawn
 from fermi.experiments.statements.rates import judged, slope_of
-from fermi.experiments.statements.simulation import Plan, Rows, algorithm_1, random_rows, softmax
+from fermi.experiments.statements.simulation import Plan, algorithm_1, random_rows, softmax
 from fermi.experiments.statements.statement import Measured, Statement, compared, equal, every, several
 from fermi.linear.classifier import FermiClassifier
 
@@ -111,7 +111,7 @@ def two_priors(most: float, quick: bool) -> Measured:
     return compared(ratio, 1.96 * ratio * math.hypot(*relative), "at most", most, what=what)
 
 
-def population() -> tuple[Floats, Floats, Floats, Floats]:
+def population() -> tuple[Floats, Floats, Ints, Floats]:
     """A population on 8 × 3 points: features, probability of each point, its group, and the law of labels there."""
     bits = np.array(list(product((-1.0, 1.0), repeat=3)))
     X = np.concatenate([bits + 0.4 * (s - 1) for s in range(3)])
@@ -120,7 +120,7 @@ def population() -> tuple[Floats, Floats, Floats, Floats]:
     return X, np.repeat([0.5, 0.3, 0.2], 8) / 8, s, softmax(logits)
 
 
-def population_rows() -> tuple[Floats, Floats, Floats, Floats]:
+def population_rows() -> tuple[Floats, Ints, Ints, Floats]:
     """The population as weighted rows: features, labels, groups, probabilities."""
     X, p, s, law = population()
     return np.repeat(X, 3, axis=0), np.tile(np.arange(3), 24), np.repeat(s, 3), (p[:, None] * law).ravel()
@@ -140,7 +140,7 @@ def population_objective(coef: Floats, intercept: Floats, lam: float) -> tuple[f
     return value, float(np.linalg.norm(Xb.T @ (p[:, None] * slope)))
 
 
-def sample(n: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+def sample(n: int, rng: np.random.Generator) -> tuple[Floats, Ints, Ints]:
     """Draw rows from the population: features, labels, groups."""
     X, p, s, law = population()
     at = rng.choice(24, n, p=p)
@@ -149,7 +149,7 @@ def sample(n: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
 
 
 def one_pass(exponent: float, quick: bool) -> Measured:
-    """Measure the gradient and the excess of the population's objective after one pass over n fresh rows, as shipped."""
+    """Measure the gradient and the excess of the population's objective after one pass over n fresh rows."""
     lam, sizes = 1.0, (300, 1_000, 3_000) if quick else (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
     X, y, s, weight = population_rows()
     exact = FermiClassifier(lam=lam, l2=0.0, tol=1e-10).fit(X, y, sensitive_features=s, sample_weight=weight)
@@ -218,19 +218,20 @@ def radius_without(bound: Callable[[Floats, Floats], float], quick: bool) -> Mea
 
 STATEMENTS = (
     Statement(
-        "proposition-2", "E[ψ_i^(n)] tends to Ψ: the mean of s_i/√p̂ tends to √p", "proposition 2, second claim", consistent,
-        math.sqrt, lambda p: 1.01 * math.sqrt(p), "it tends to 1.01 √p",
+        "proposition-2", "E[ψ_i^(n)] tends to Ψ: the mean of s_i/√p̂ tends to √p", "proposition 2, second claim",
+        consistent, math.sqrt, lambda p: 1.01 * math.sqrt(p), "it tends to 1.01 √p",
     ),
     Statement(
         "proposition-2-bias", "Its relative bias is −(1 − p)/(8np), to leading order", "not in the paper", leading_bias,
         1.0, 2.0, "it is twice that",
     ),
     Statement(
-        "proposition-2-proof", "E[1/p̂] ≤ 2/C for all n from some N* on", "proposition 2, proof", inverse_share, False, True,
-        "the same given that the row itself is of the group, as in ψ_i^(n)",
+        "proposition-2-proof", "E[1/p̂] ≤ 2/C for all n from some N* on", "proposition 2, proof", inverse_share, False,
+        True, "the same given that the row itself is of the group, as in ψ_i^(n)",
     ),
     Statement(
-        "theorem-2", "One pass over n fresh rows: the population's gradient falls at least as n^-1/5, at any batch size",
+        "theorem-2",
+        "One pass over n fresh rows: the population's gradient falls at least as n^-1/5, at any batch size",
         "theorem 2", one_pass, -0.2, -9.0, "at least as n^-9",
     ),
     Statement(

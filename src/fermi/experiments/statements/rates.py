@@ -85,7 +85,7 @@ def batch_one(exponent: float, quick: bool) -> Measured:
 
 
 def constant_steps(falling: bool, quick: bool) -> Measured:
-    """Measure whether single-row steps get anywhere near a slope of -1/5 with the step sizes that the theorem prints."""
+    """Measure whether single-row steps get anywhere near a slope of -1/5 with the step sizes of the theorem."""
     return single_rows(falling, -0.2, known_minimum()[0], quick)
 
 
@@ -104,7 +104,7 @@ def full_batches(exponent: float, quick: bool) -> Measured:
     """Measure the slope against steps on all rows at once; the gradient is the mean over the steps made."""
     parts = {}
     for name, rows in {"known minimiser": known_minimum()[0], "three groups and classes": random_rows(200, 0)}.items():
-        sizes, means = powers(quick, 4, 11), []
+        sizes = powers(quick, 4, 11)
         norms = _along(rows, sizes[-1])
         means = np.array([[norms[:T].mean()] for T in sizes])
         parts[name] = judged(slope_of(sizes, means), exponent, means, sizes, "steps")
@@ -168,7 +168,7 @@ def steps_needed(lam: float, etas: Sequence[float], target: float = 0.01, most: 
 def more_for_larger(compare: Callable[[int, int], tuple[int, int]], quick: bool) -> Measured:
     """Measure whether a larger λ needs more steps to the same gradient, each λ with its best step size of a grid."""
     lams = (0.1, 1.0, 10.0) if quick else (0.1, 1.0, 10.0, 100.0)
-    counts = [steps_needed(lam, 2.0 ** -np.arange(0.0, 8.0)) for lam in lams]
+    counts = [steps_needed(lam, [2.0**-i for i in range(8)]) for lam in lams]
     named = [
         f"λ = {lams[i]:g} and {lams[i + 1]:g}: {counts[i]:,} and {counts[i + 1]:,} steps" for i in range(len(lams) - 1)
     ]
@@ -179,8 +179,8 @@ def more_for_larger(compare: Callable[[int, int], tuple[int, int]], quick: bool)
 
 STATEMENTS = (
     Statement(
-        "theorem-1", "Single-row steps reach a gradient of ε in 𝒪(ε^-5) rows: slope at most -1/5", "theorem 1; remark 4",
-        batch_one, -0.2, -0.9, "𝒪(ε^-1.1) rows: slope at most -0.9",
+        "theorem-1", "Single-row steps reach a gradient of ε in 𝒪(ε^-5) rows: slope at most -1/5",
+        "theorem 1; remark 4", batch_one, -0.2, -0.9, "𝒪(ε^-1.1) rows: slope at most -0.9",
     ),
     Statement(
         "theorem-1-steps", "They do so with the constant step sizes that the precise statement gives, whatever ε",
@@ -196,8 +196,8 @@ STATEMENTS = (
         "𝒪(ε^-1/4) steps: slope at most -4",
     ),
     Statement(
-        "rate-sreda", "SREDA: 𝒪(ε^-3) rows, slope at most -1/3", "section 2.1, footnote", variance_reduced, -1 / 3, -20.0,
-        "𝒪(ε^-1/20) rows: slope at most -20",
+        "rate-sreda", "SREDA: 𝒪(ε^-3) rows, slope at most -1/3", "section 2.1, footnote", variance_reduced, -1 / 3,
+        -20.0, "𝒪(ε^-1/20) rows: slope at most -20",
     ),
     Statement(
         "remark-1-rate", "Where p(ŷ) has no lower bound: 𝒪(ε^-8) rows, slope at most -1/8", "remark 1; remark 3",

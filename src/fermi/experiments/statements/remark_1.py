@@ -67,7 +67,7 @@ def closed_form(shift: float, quick: bool) -> Measured:
 
 
 def price(bound: Callable[[float, float], float], quick: bool) -> Measured:
-    """Measure how far the ℓ2 term moves the regularizer: ERMI less its largest value, against a bound of ρ and ‖W*‖²."""
+    """Measure how far the ℓ2 term moves the regularizer: ERMI less its largest value, against a bound of it."""
     pairs = []
     for case in drawn(quick, conditions=1):
         ((_, P),) = case

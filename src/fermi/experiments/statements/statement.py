@@ -140,7 +140,7 @@ def _judge_every(one: Mapping[str, Any]) -> Verdict:
 
 
 def _none_among(n: int, of: str) -> str:
-    """That no counterexample was found, and how frequent they can still be."""
+    """Say that no counterexample was found, and how frequent they can still be."""
     return f"no counterexample among {n:,} {of}" + (f" (a share below {3.0 / n:.2g} at 95%)" if n >= 20 else "")
 
 

@@ -12,7 +12,7 @@ import fermi
 
 TESTS = Path(__file__).parent
 ROOMS = {path.stem for path in Path(fermi.__file__).parent.iterdir() if not path.name.startswith("_")}
-ACROSS = {"parity", "contract", "convergence", "fuzz", "pages"}  # what concerns several rooms
+ACROSS = {"parity", "contract", "convergence", "faults", "fuzz", "pages"}  # what concerns several rooms
 
 
 def files() -> list[Path]:

@@ -53,10 +53,9 @@ def pages(folder: Path) -> dict[str, Path]:
     def made(name: str, frame: pd.DataFrame, command: str, *options: str) -> Path:
         file, output = folder / f"{name}.csv", folder / name
         frame.to_csv(file, index=False)
+        more: tuple[str, ...] = ("--ignore", "decided", "--drop-sensitive")
         if command == "audit":
             output, more = folder / f"{name}.html", ("--prediction", "decided")
-        else:
-            more = ("--ignore", "decided", "--drop-sensitive")
         with contextlib.redirect_stdout(io.StringIO()):
             code = fermi([command, str(file), *TASK, *more, *options, "--output", str(output)])
         if code:

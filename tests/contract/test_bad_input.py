@@ -370,13 +370,13 @@ def test_what_scikit_learn_says_of_rows_is_one_sentence(X: Any, y: Any, words: s
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: Contingency([[1.0, 1.0]], n_unknown="x"), "`n_unknown` is 'x'; expected a weight of at least zero."),
+        (lambda: Contingency([[1.0, 1.0]], n_unknown="x"), "`n_unknown` is 'x'; expected a weight of at least zero."),  # type: ignore[arg-type]
         (lambda: Contingency([[1.0, 10**400]]), "`table` is not an array of numbers; expected conditions × groups"),
         (lambda: Contingency([[1j, 2.0]]), "`table` is not an array of numbers; expected conditions × groups"),
         (lambda: fermi.scorers.violation(np.array(["a", "b"])), "`measure` is array(['a', 'b']"),  # type: ignore[arg-type]
-        (lambda: fermi.scorers.violation(pd.NA), "`measure` is <NA>; expected one of "),
-        (lambda: Contingency([[1.0]], classes=pd.NA), "`classes` is <NA>; expected at least one label, none missing"),
-        (lambda: Contingency([[1.0]], classes=np.eye(2)), "`classes` has the shape (2, 2); expected labels in one"),
+        (lambda: fermi.scorers.violation(pd.NA), "`measure` is <NA>; expected one of "),  # type: ignore[arg-type]
+        (lambda: Contingency([[1.0]], classes=pd.NA), "`classes` is <NA>; expected at least one label, none missing"),  # type: ignore[arg-type]
+        (lambda: Contingency([[1.0]], classes=np.eye(2)), "`classes` has the shape (2, 2); expected labels in one"),  # type: ignore[arg-type]
         (
             lambda: Contingency.from_counts(pd.DataFrame({"p": [1]}), prediction="p", group=3, weight="p"),  # type: ignore[arg-type]
             "`group` is 3; expected a column of the table: 'p'.",

@@ -203,7 +203,7 @@ def test_the_regularizer_knows_no_order_and_no_names() -> None:
     logits = X.double()
     made = FermiRegularizer.from_labels(s, y, n_classes=3, notion="equalized_odds").double()
     with torch.no_grad():
-        made.W += torch.randn(made.W.shape, generator=torch.Generator().manual_seed(0)).double()
+        made.W.add_(torch.randn(made.W.shape, generator=torch.Generator().manual_seed(0)).double())
     value = made(logits, s, y)
     order = torch.randperm(len(y), generator=torch.Generator().manual_seed(1))
     torch.testing.assert_close(made(logits[order], s[order], y[order]), value)

@@ -29,7 +29,9 @@ def mangled(given: Mapping[str, Any], rng: Rng) -> dict[str, Any]:
     names = list(found)
     for name in rng.choice(names, size=min(len(names), int(rng.integers(1, 4))), replace=False).tolist():
         value = altered(found[name], rng) if name in DATA and found[name] is not None else strange(rng)
-        lasting = name in _LASTING and isinstance(value, int | float | np.number) and abs(value) > _MANY
+        lasting = (
+            name in _LASTING and isinstance(value, int | float | np.number) and not -_MANY <= float(value) <= _MANY
+        )
         if not lasting and not (name == "n_jobs" and isinstance(value, int | np.number)):
             found[name] = value
     return found
@@ -80,7 +82,7 @@ def _notion(rng: Rng) -> dict[str, Any]:
 
 
 def _labels(rng: Rng) -> dict[str, Any]:
-    own = fermi.FairLabels(LogisticRegression()).get_params(deep=False)
+    own: dict[str, Any] = fermi.FairLabels(LogisticRegression()).get_params(deep=False)
     more: list[dict[str, Any]] = [{}, {"min_ratio": 0.8}, {"slack": 1.0}, {"selection_rate": (0.2, 0.8)}, {"cv": 2}]
     return own | {"fairness": NOTIONS[int(rng.integers(3))]} | more[int(rng.integers(len(more)))]
 
@@ -110,7 +112,7 @@ def _network(**given: Any) -> Any:
 def _net(rng: Rng) -> dict[str, Any]:
     from fermi.torch import FermiNet, models
 
-    own = FermiNet(models.logistic).get_params(deep=False)
+    own: dict[str, Any] = FermiNet(models.logistic).get_params(deep=False)
     own.pop("checkpoint")
     return own | _notion(rng) | {"max_epochs": 2, "device": "cpu"}
 
@@ -222,7 +224,7 @@ def regularizers(rng: Rng) -> None:
     }
     if rng.random() < 0.5:
         name = str(rng.choice(list(given)))
-        changes = [
+        changes: list[Callable[[Any], Any]] = [
             lambda v: v[:-1], lambda v: v[None], lambda v: v.double(), lambda v: v.long() + 5, lambda v: v.long() - 7,
             lambda v: v.bool(), lambda v: v.numpy(), lambda v: None, lambda v: 3, lambda v: v.tolist(),
             lambda v: v.half(), lambda v: v * float("nan"), lambda v: v[:0],

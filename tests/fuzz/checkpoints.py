@@ -149,7 +149,8 @@ def _resealed_network(file: Path, rng: Rng) -> None:
     where, key = every[int(rng.integers(len(every)))]
     value = where[key]
     if isinstance(value, torch.Tensor):
-        changes = [lambda: value[..., :-1] if value.ndim else value, lambda: value[None], lambda: value * float("nan"),
+        changes: list[Callable[[], Any]] = [
+            lambda: value[..., :-1] if value.ndim else value, lambda: value[None], lambda: value * float("nan"),
                    lambda: value.double(), lambda: value.long(), lambda: value * 1e30, lambda: None]  # fmt: skip
         where[key] = changes[int(rng.integers(len(changes)))]()
     else:

@@ -155,7 +155,7 @@ def command(*arguments: str) -> tuple[int, str, str]:
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(list(arguments))
-    return code, *(stream.buffer.getvalue().decode() if not stream.flush() else "" for stream in (out, err))  # type: ignore[attr-defined,return-value,func-returns-value]
+    return code, *(stream.buffer.getvalue().decode() if not stream.flush() else "" for stream in (out, err))  # type: ignore[return-value,func-returns-value]
 
 
 def judge(before: set[str], allowed: set[str], result: tuple[int, str, str]) -> None:

@@ -45,7 +45,7 @@ def optimal_dual(P: Any, l2: float = 0.0) -> Any:
 
 
 def penalised_ermi(P: Any, l2: float) -> Any:
-    """The largest Ψ(W) − l2 ‖W‖², Σ P²/(p_s (p_y + l2)) − 1 (remark 1): D_R less at most l2 ‖W*‖², so below 0 if fair."""
+    """The largest Ψ(W) − l2 ‖W‖² (remark 1), Σ P²/(p_s (p_y + l2)) − 1: D_R less at most l2 ‖W*‖², below 0 if fair."""
     return (P * P / nonzero(P.sum(1))[:, None] / nonzero(P.sum(0) + l2)[None, :]).sum() - 1.0
 
 

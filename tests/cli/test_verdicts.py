@@ -76,7 +76,7 @@ def test_notes_name_the_options_of_the_command(tmp_path: Path, capsys: pytest.Ca
     frame.loc[:1, "group"] = ["rare", "odd"]
     frame.to_csv(tmp_path / "p.csv", index=False)
     notes = answer(capsys, "train", tmp_path / "p.csv", *TASK, "--output", tmp_path / "m")["notes"]
-    assert "Taken as the label that people want: 'yes'. --favourable says otherwise." in notes
+    assert "Taken as the label that people want: 'yes'. If it is not, --favourable names another." in notes
     assert any("use --attributes each" in note for note in notes)
     assert not any("`" in note or "attributes=" in note for note in notes)
 
@@ -152,5 +152,5 @@ def test_a_label_that_cannot_be_known_is_asked_for_in_one_sentence(
     own = ("--probability", "p") if command == "adjust" else ()
     code, _, err = run(capsys, command, tmp_path / "s.csv", *TASK, *own, *more, "--output", tmp_path / "m.csv")
     assert code == 2
-    assert "needs to know which label people want, of 'blue', 'green': name the favourable one, say --favourable" in err
+    assert "needs to know which label people want: name the favourable one by --favourable 'blue' or --favo" in err
     assert len(err.splitlines()) == 1

@@ -155,11 +155,23 @@ def test_the_label_that_people_want_is_known_of_plain_pairs_alone(classes: list[
     assert known_favourable(classes) == wanted
 
 
+@pytest.mark.parametrize("target", ["deny", "Loan denied", "arrest", "two_year_recid", "Readmitted", "default", "died"])
+def test_yes_is_not_wanted_of_a_target_that_names_something_bad(target: str) -> None:
+    assert known_favourable(["no", "yes"], target) is None
+    assert known_favourable([0, 1], target) is None
+    assert known_favourable(["approved", "denied"], target) == "approved", "words say it by themselves"
+
+
+@pytest.mark.parametrize("target", ["hired", "admitted", "graduated", "identity", "studied", "skill", "Care program"])
+def test_yes_is_wanted_of_other_targets(target: str) -> None:
+    assert known_favourable(["no", "yes"], target) == "yes"
+
+
 def test_a_label_that_cannot_be_known_is_asked_for() -> None:
     assert favourable_label([], ["blue", "green"]) is None
     assert favourable_label(["blue"], ["blue", "green"], "`min_ratio`") == "blue"
     assert favourable_label(["2"], [1, 2]) == 2
-    with pytest.raises(FermiError, match="`min_ratio` needs to know which label people want, of 'blue', 'green'"):
+    with pytest.raises(FermiError, match="by `advantaged` 'blue' or `advantaged` 'green'"):
         favourable_label([], ["blue", "green"], "`min_ratio`")
     with pytest.raises(FermiError, match="is about one label"):
         favourable_label(["a", "b"], ["a", "b", "c"], "`min_ratio`")

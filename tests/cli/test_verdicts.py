@@ -100,6 +100,9 @@ def test_a_model_that_answers_alike_is_said_to_be_of_no_use(tmp_path: Path, caps
     code, out, _ = run(capsys, *ask[:-1], tmp_path / "n")
     assert code == 0
     assert "always pass" in out, "the constant stands beside every model"
+    code, out, _ = run(capsys, *ask[:-4], "--max-violation", 0.2, "--output", tmp_path / "o")
+    assert code == 0
+    assert 0 < out.index("Met: a gap") < out.index("No better than a constant"), "the verdict is first"
 
 
 def test_the_good_label_is_not_the_last_in_the_alphabet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

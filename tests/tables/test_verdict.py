@@ -48,7 +48,17 @@ def test_a_gap_is_met_missed_or_not_to_be_told(n: int, rates: tuple[float, ...],
     gap = rates[1] - rates[0]
     assert found.sentence.startswith(f"{begin}a gap between groups of at most 0.05 was asked for; it is {gap:.3f} [")
     assert f"{2 * n:,} rows" in found.sentence
-    assert ("times as many would tell" in found.sentence) == (outcome == "undecided")
+    assert (" such rows would tell" in found.sentence) == (outcome == "undecided")
+
+
+def test_how_many_rows_would_tell_and_who_kept_the_bound_where_nothing_was_done() -> None:
+    found = judge(Asked(0.05), audits(200, (0.5, 0.52)), needless=True)
+    assert found is not None
+    half, away = found.bounds[0].reached.high - 0.02, 0.03
+    rows = float(f"{(half / away) ** 2 * 400:.2g}")
+    assert f" About {rows:,.0f} such rows would tell" in found.sentence
+    assert "nothing had to be done" not in found.sentence, "where nothing can be told"
+    assert found.sentence.endswith("kept it on the rows of the choice, and so it was left as it is.")
 
 
 def test_nothing_asked_is_nothing_judged() -> None:

@@ -155,7 +155,7 @@ def _identifier(column: pd.Series[Any]) -> Iterator[Finding]:
         yield Finding(
             "identifier",
             str(column.name),
-            f"The column {column.name!r} has another whole number in every row, as identifiers do: if it is one, "
+            f"The column {column.name!r} has a different whole number in every row, as identifiers do: if it is one, "
             f"`ignore` {column.name!r}.",
         )
 
@@ -233,8 +233,8 @@ def _small(groups: CodedGroups) -> Iterator[Finding]:
     if few:
         shown = ", ".join(few[:6]) + (f" and {len(few) - 6} more" if len(few) > 6 else "")
         words = (
-            f"Groups too small to say anything of a quarter of their rows: {shown}. `labels` puts values together; "
-            "`slack` 1 allows for their sampling error."
+            f"Groups of so few rows that the quarter kept for the test can hardly judge them: {shown}. `labels` puts "
+            "values together; `slack` 1 makes allowance for their sampling error."
         )
         yield Finding("small", ", ".join(str(name) for name in groups.columns), words)
 

@@ -106,9 +106,9 @@ def _share(estimate: Estimate | None) -> str:
     return f"{100 * estimate.value:.1f}%{ends}"
 
 
-def _alone(estimate: Estimate) -> str:
+def _alone(estimate: Estimate | None) -> str:
     """A share in percent without its interval."""
-    return "–" if math.isnan(estimate.value) else f"{100 * estimate.value:.1f}%"
+    return "–" if estimate is None or math.isnan(estimate.value) else f"{100 * estimate.value:.1f}%"
 
 
 def _short(estimate: Estimate) -> str:

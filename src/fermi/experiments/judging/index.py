@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,7 @@ _FORMER = """## Pages of the former protocol
 These pages were not run again since the protocol changed: one quarter of the training rows chose the knob, there were
 two words, and "did not hold" may stand for refuted or for not shown. No records lie beside them."""
 _FORMER_HEADER = "| claim | where | verdict | figures |"
+_BAR = re.compile(r"(?<!\\)\|")  # of a table, not of a formula
 _LONGEST = 320  # characters of figures in the index; the page has all of them
 
 
@@ -72,7 +74,7 @@ def claims_of(page: str) -> list[ClaimLine]:
     for line in lines[start + 2 :]:
         if not line.startswith("|"):
             break
-        claim, place, verdict, *rest = (part.strip() for part in line.strip("|").split("|"))
+        claim, place, verdict, *rest = (part.strip() for part in _BAR.split(line)[1:-1])
         width, figures = (rest[0], rest[1]) if lines[start] == HEADER else ("", rest[0])
         found.append(ClaimLine(claim, place, verdict, width, figures))
     return found

@@ -13,6 +13,7 @@ from fermi.experiments.statements import laws
 from fermi.experiments.statements.laws import Case
 from fermi.experiments.statements.statement import Measured, Statement, equal, every, several
 from fermi.formulas.bounds import ermi_bounds
+from fermi.notions import as_notion
 
 Sides: TypeAlias = Callable[[Case], tuple[float, float]]
 Parts: TypeAlias = dict[str, Sides]
@@ -20,6 +21,7 @@ Parts: TypeAlias = dict[str, Sides]
 ORDERS = (1.0, 1.2, 1.5, 2.0, 3.0, 8.0, math.inf)
 NORMS = (1.0, 1.5, 2.0, 3.0, math.inf)
 _LAWS = "random laws"
+_OPPORTUNITY = as_notion("equal_opportunity").words
 
 
 def drawn(quick: bool, **shape: int) -> tuple[Case, ...]:
@@ -171,7 +173,7 @@ STATEMENTS = (
         {"E[ratio] and χ²": lambda c: (laws.ermi(c) + 1.0, laws.chi_square(c))}, "it is χ² without the 1 taken off",
     ),
     Statement(
-        "opportunity-display", "ERMI for equal opportunity, as its display's last line has it", "appendix B",
+        "opportunity-display", f"ERMI for {_OPPORTUNITY}, as its display's last line has it", "appendix B",
         opportunity_display, True, False, "the same without the extra factor p(ŷ, s\\|y)",
     ),
     Statement(
@@ -246,7 +248,7 @@ STATEMENTS = (
         {"": lambda c: (min(laws.lq(c, 2.0) ** 2, laws.ermi(c)), laws.lq(c, 2.0) ** 2)}, "the sum is at most D_R",
     ),
     Statement(
-        "lemma-9", "The same for equal opportunity, with the least p(s\\|y) of the advantaged labels", "lemma 9",
+        "lemma-9", f"The same for {_OPPORTUNITY}, with the least p(s\\|y) of the advantaged labels", "lemma 9",
         inequalities, {"": lambda c: (laws.conditional_gap(c), laws.root_of_ermi(c) / laws.rarest(c))},
         {"": lambda c: (laws.conditional_gap(c), laws.root_of_ermi(c))}, "it is at most √D_R",
     ),

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from fermi.cli import main
 from fermi.tables.asked import Asked
 from fermi.tables.model_folder import SavedModel
 from fermi.tables.task import Task, prepare
 from fermi.tables.training import train
+from tests.cli.samples import answer, run
 from tests.tables.samples import people
 
 TASK = ("--target", "hired", "--sensitive", "group")
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def answer(capsys: pytest.CaptureFixture[str], *arguments: Any) -> dict[str, Any]:
-    code, out, err = run(capsys, *arguments, "--json")
-    assert (code, err) == (0, "")
-    found: dict[str, Any] = json.loads(out)
-    return found
 
 
 @pytest.fixture(name="file")
@@ -55,6 +40,7 @@ def test_the_saved_model_is_trained_on_all_rows_and_the_figures_are_of_the_other
     assert means[1] != pytest.approx(frame["score"].mean())
     page = (tmp_path / "whole" / "report.html").read_text(encoding="utf-8")
     assert "trained again on all 399 rows" in page
+    assert "--model linear --attributes intersection --seed 0 --test-size 0.25" in page
     assert "trained again" not in (tmp_path / "part" / "report.html").read_text(encoding="utf-8")
 
 

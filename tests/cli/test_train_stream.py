@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
-from fermi.cli import main
+from tests.cli.samples import run
 from tests.stream.samples import frame_of, write
 
 TASK = ["--target", "y", "--sensitive", "sex", "--drop-sensitive", "--lam", "2"]
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    """Exit code, what was printed, and what went to stderr."""
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_a_folder_becomes_a_model_that_predicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

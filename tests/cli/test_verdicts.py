@@ -11,23 +11,10 @@ import pandas as pd
 import pytest
 
 from fermi import parity_ratio
-from fermi.cli import main
+from tests.cli.samples import answer, run
 from tests.tables.samples import people, scored
 
 TASK = ("--target", "hired", "--sensitive", "group")
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def answer(capsys: pytest.CaptureFixture[str], *arguments: Any) -> dict[str, Any]:
-    code, out, err = run(capsys, *arguments, "--json")
-    assert (code, err) == (0, "")
-    found: dict[str, Any] = json.loads(out, parse_constant=pytest.fail)
-    return found
 
 
 def page_of(folder: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from fermi import report
 from fermi._files import whole_folder
 from fermi.cli._console import Console
+from fermi.cli._flags import in_command_words
 from fermi.cli._summaries import point_summary, show_columns, show_groups, show_points
 from fermi.cli.train import CARD, FILES, REPORT, Rows, Wanted, ask_to_keep, check_options, fresh, stem
 from fermi.errors import FermiError
@@ -65,6 +66,7 @@ def run(
     with whole_folder(folder, FILES) as partial:
         with console.status("training") if console.is_terminal else nullcontext():
             found = train_stream(source, task, 1.0 if wanted.lam is None else wanted.lam, how)
+        found = dataclasses.replace(found, record=in_command_words(found.record))
         found.saved.save(partial)
         report.write(found.record, partial / REPORT)
         report.write_card(found.record, partial / CARD)

@@ -119,8 +119,7 @@ def _facts(source: str, task: Task, model: Any, rows: dict[str, int]) -> dict[st
         "Features": f"{len(model.encoder_.features):,} from {len(used):,} columns",
         "Sensitive columns as features": "yes: prediction needs them" if task.keep_sensitive else "no",
         "Columns used": ", ".join(column.name for column in used),
-        "Settings": f"--notion {task.notion} --attributes {task.attributes} --seed {task.seed} "
-        f"--test-size {task.test_size:g}",
+        "Settings": f"notion={task.notion} attributes={task.attributes} seed={task.seed} test_size={task.test_size:g}",
         "Software": f"fermi {fermi.__version__}",
         "Date": today(),
     }

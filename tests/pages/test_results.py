@@ -1,4 +1,4 @@
-"""The pages of the paper's figures: each is what its records say, and no verdict is one that cannot come out otherwise."""
+"""The pages of the paper's figures: each is what its records say, and every verdict can come out otherwise."""
 
 from __future__ import annotations
 

@@ -108,3 +108,7 @@ def test_a_law_of_independent_columns_has_a_root() -> None:
     cases = [[(1.0, law / law.sum())], [(0.3, law), (0.7, law)], laws.cases(400)[0]]
     assert all(laws.root_of_ermi(case) >= 0.0 for case in cases)
     assert min(laws.ermi(laws.independent(case)) for case in laws.cases(400)) < 0.0  # by rounding
+
+
+def test_formulas_are_no_emphasis() -> None:
+    assert theory.literal("W* and Σ_j W_{j,l} of `a_b`, D_R") == "W\\* and Σ\\_j W\\_{j,l} of `a_b`, D\\_R"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,7 +56,14 @@ def line(statement: Statement, records: pd.DataFrame) -> str | None:
     width = half_width(own)
     figures += f". Control, {statement.control_text}: {judge(control)[0]}" if control else ""
     spread = "" if math.isnan(width) else f"± {width:.2g}"
-    return f"| {statement.text} | {statement.place} | {word} | {spread} | {figures} |"
+    return f"| {literal(statement.text)} | {statement.place} | {word} | {spread} | {literal(figures)} |"
+
+
+def literal(text: str) -> str:
+    """A text in which Markdown takes no * or _ of a formula for emphasis; code between backticks is as it was."""
+    parts = text.split("`")
+    parts[::2] = [re.sub(r"([*_])", r"\\\1", part) for part in parts[::2]]
+    return "`".join(parts)
 
 
 def summarise(records: pd.DataFrame) -> str:

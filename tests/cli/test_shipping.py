@@ -115,3 +115,26 @@ def test_what_is_there_is_not_written_over(tmp_path: Path, file: Path, capsys: p
         code, _, err = run(capsys, *command, "--output", file)
         assert (code, "the file that is read: give it another name" in err) == (2, True)
     assert file.read_text() == text
+
+
+def test_a_folder_of_exports_is_checked_trained_on_and_predicted_like_one_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = people(400)
+    frame.to_csv("all.csv", index=False)
+    Path("exports").mkdir()
+    for k in range(3):
+        frame.iloc[k * 150 : (k + 1) * 150].to_csv(f"exports/{k}.tsv", sep="\t", index=False, encoding="utf-16")
+    bound = ("--max-violation", 0.2)
+    one = answer(capsys, "train", "all.csv", *TASK, *bound)
+    several = answer(capsys, "train", "exports", *TASK, *bound)
+    pattern = answer(capsys, "train", "exports/*.tsv", *TASK, *bound, "--force")
+    for found in (several, pattern):
+        assert found["output"] == "exports-model"
+        assert found["chosen"]["test"] == one["chosen"]["test"]
+    assert answer(capsys, "check", "exports", *TASK)["rows"] == 400
+    assert answer(capsys, "predict", "exports-model", "exports", "--output", "p.csv")["rows"] == 400
+    monkeypatch.setattr("fermi.tables.together.MOST_BYTES", 100)
+    code, _, err = run(capsys, "train", "exports", *TASK, *bound, "--force")
+    assert (code, err) == (2, "fermi: Bounds are kept on rows in memory: expected --lam for files that are streamed.\n")

@@ -1,4 +1,4 @@
-"""`fermi train` on a folder or a glob, as a user runs it."""
+"""`fermi train` on a folder or a glob that is streamed, as a user runs it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.cli.samples import run
 from tests.stream.samples import frame_of, write
 
-TASK = ["--target", "y", "--sensitive", "sex", "--drop-sensitive", "--lam", "2"]
+TASK = ["--target", "y", "--sensitive", "sex", "--drop-sensitive", "--lam", "2", "--solver", "lbfgs"]
 
 
 def test_a_folder_becomes_a_model_that_predicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ File = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="A table: .csv, .tsv, .xlsx, .parquet, .feather or .jsonl; - is standard input.",
+        help="A table: .csv, .tsv, .xlsx, .parquet, .feather or .jsonl, or a folder of them; - is standard input.",
         show_default=False,
     ),
 ]

@@ -19,13 +19,14 @@ from fermi.inputs.arguments import chosen
 from fermi.notions import OF_LABELS
 from fermi.tables.streaming import Streaming, StreamTrained, train_stream, with_kept
 from fermi.tables.task import Task, describe
+from fermi.tables.together import is_folder, is_large
 
 SOLVERS = ("auto", "lbfgs", "sgda")
 
 
 def is_stream(file: str, how: Streaming) -> bool:
-    """Whether files are to be streamed: a folder, a glob, or a file with an option of streams."""
-    return Path(file).is_dir() or any(mark in file for mark in "*?[") or how != Streaming()
+    """Whether files are to be streamed: where an option of streams is given, and folders too large for one table."""
+    return how != Streaming() or (is_folder(file) and is_large(file))
 
 
 def refuse_in_memory_options(given: Rows, task: Task, *, refit: bool, required: bool) -> None:
@@ -60,7 +61,7 @@ def run(
     if wanted.asked.anything or wanted.decision == "labels":
         raise FermiError("Bounds are kept on rows in memory: expected --lam for files that are streamed.")
     console = Console(quiet=as_json)
-    named = Path(output) if output else Path(f"{stem(source) if '*' not in source else 'fermi'}-model")
+    named = Path(output) if output else Path(f"{stem(source)}-model")
     folder = fresh(named, FILES, force=force)
     task = with_kept(task, ask_to_keep(console, as_json=as_json) if keep is None else keep)
     with whole_folder(folder, FILES) as partial:

@@ -123,7 +123,7 @@ def equal_rates(scores: Floats, own: Floats, most: float) -> float:
     groups = [(unit, Clipped(scores[own == unit])) for unit in units.tolist()]
 
     def difference(lam: float) -> float:
-        return sum(unit * group.total(lam * unit) for unit, group in groups)
+        return float(sum(unit * group.total(lam * unit) for unit, group in groups))
 
     if len(np.unique(np.sign(own))) < 2 or abs(difference(0.0)) < _TINY * len(own):
         return 0.0

@@ -26,13 +26,9 @@ _OFTEN = 100_000  # combinations of several batches, above which they are counte
 class Folder:
     """The files of a folder, or those that a pattern stands for; all of one format, read by columns.
 
-<<<<<<< HEAD
-    Columns that are in the names of folders, as in ``day=2026-11-01/part.parquet``, are columns like the others.
-=======
     Columns that are in the names of folders, as in ``day=2026-11-01/part.parquet``, are columns like the others. Files
     whose names, or those of their folders, begin with a dot or an underscore are left out, as the programs that write
     such folders mean it.
->>>>>>> scale
 
     Attributes
     ----------
@@ -44,14 +40,7 @@ class Folder:
 
     def __init__(self, source: str | Path) -> None:
         self.source = str(source)
-<<<<<<< HEAD
         paths = files_of(source)
-=======
-        named = glob.iglob(self.source, recursive=True)  # noqa: PTH207, a pattern may begin anywhere
-        found = Path(source).rglob("*") if Path(source).is_dir() else map(Path, named)
-        root = Path(source) if Path(source).is_dir() else None
-        paths = sorted(path for path in found if path.is_file() and not _hidden(path, root))
->>>>>>> scale
         kinds = {_format(path) for path in paths} - {None}
         self.files = [str(path) for path in paths if _format(path) is not None]
         if not self.files:
@@ -229,11 +218,6 @@ def _common(schemas: Sequence[tuple[str, pa.Schema]]) -> pa.Schema:
                 ) from None
             common = common.set(common.get_field_index(field.name), field)
     return common
-
-
-def _hidden(path: Path, root: Path | None) -> bool:
-    parts = [path.name] if root is None else path.relative_to(root).parts
-    return any(part[0] in "._" and "=" not in part for part in parts)
 
 
 def _format(path: Path) -> str | None:

@@ -48,6 +48,34 @@ def test_a_bad_file_is_one_line_or_is_left_out(tmp_path: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize(
+    ("column", "words"),
+    [("heavy", "different numbers; expected groups: put"), ("one", "'one' holds one group only")],
+)
+def test_columns_that_are_no_groups_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], column: str, words: str
+) -> None:
+    folder = write(frame_of().assign(one="all"), tmp_path / "rows")
+    asked = ["--target", "y", "--sensitive", column, "--lam", "1", "--drop-sensitive", "--output", tmp_path / "model"]
+    code, _, err = run(capsys, "train", folder, *asked)
+    assert code == 2
+    assert words in err
+
+
+def test_rows_for_the_test_are_joined_from_files_of_several_types(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = frame_of()
+    folder = write(frame, tmp_path / "rows")
+    for k, name in enumerate(["since", "city"]):
+        part = frame[300 * k : 300 * k + 300]
+        other = part[name].dt.date if name == "since" else part[name].astype("category")
+        part.assign(**{name: other}).to_parquet(folder / f"part-{k}.parquet")
+    code, out, err = run(capsys, "train", folder, *TASK, "--output", tmp_path / "model", "--json")
+    assert (code, err) == (0, "")
+    assert sum(json.loads(out)["rows"].values()) == 1200
+
+
+@pytest.mark.parametrize(
     ("options", "words"),
     [
         (["--model", "boosting"], "only linear models"),

@@ -17,8 +17,7 @@ from fermi import experiments
 from fermi.experiments.figures import fig4, fig5, fig6, fig7
 from fermi.experiments.judging.claims import Claim
 from fermi.experiments.judging.index import claims_of
-from tests.experiments.test_many_groups import communities, toxic
-from tests.experiments.test_networks import colour_records, paths
+from tests.experiments.samples_of_networks import colour_records, communities, paths, toxic
 
 # What is claimed of the unmitigated model itself, or of an estimate that no training changes.
 OF_THE_PLAIN_MODEL = (

@@ -21,6 +21,7 @@ from fermi.experiments.runs import comments as comment_runs
 from fermi.experiments.runs import communities as community_runs
 from fermi.experiments.runs.group_gaps import ENOUGH, by_chance, cooled, gaps, large_intersections
 from fermi.measures.contingency import Contingency
+from tests.experiments.samples_of_networks import communities, curve, toxic
 
 RNG = np.random.default_rng(0)
 
@@ -93,25 +94,6 @@ def test_dividing_logits_shrinks_the_soft_gap_and_changes_no_label() -> None:
 PAIRING = Pairing("hard", "error", "attribute")
 
 
-def curve(method: str, shift: float, split: int, **more: Any) -> list[dict[str, Any]]:
-    """Three strengths; on test rows another one keeps the bounds."""
-    return [
-        {
-            "method": method,
-            "split": split,
-            "strength": strength,
-            "val_error": 0.5 - violation + shift,
-            "val_attribute": violation,
-            "test_error": 0.5 - violation + shift + 0.02 * split,
-            "test_attribute": 0.3 - violation,
-            "val_constant_error": 0.6,
-            "test_constant_error": 0.6 + 0.02 * split,
-            **more,
-        }
-        for strength, violation in ((0.0, 0.3), (0.5, 0.09), (1.0, 0.04))
-    ]
-
-
 def curves(rival: float, splits: int = 3) -> pd.DataFrame:
     every = [curve("fermi", 0.0, i) + curve("mary", rival + 0.0001 * i, i) for i in range(splits)]
     return pd.DataFrame([record for one in every for record in one])
@@ -147,25 +129,6 @@ def test_methods_are_compared_split_by_split() -> None:
     assert outcome(unfair, noise=0.2) == "below"
     nobody = compare(within(curves(0.01), PAIRING, (0.1,), ["method", "split"]), "fermi", "zhang", 0.1)
     assert str(nobody) == "not measured"
-
-
-def communities(rival: float, splits: int = 3) -> pd.DataFrame:
-    """Records of figure 5 in which all kinds of violation are one, and rivals differ from FERMI by a shift."""
-    rows: list[dict[str, Any]] = []
-    for count, notion, split in ((a, n, i) for a in (1, 18) for n in community_runs.NOTIONS for i in range(splits)):
-        more = {"attributes": count, "notion": notion, "groups": 2, "test_large": 2, "seconds": 1.0}
-        for name in ("mary", "baharlouei", "cho_kde"):
-            rows += curve(name, rival * count + 0.0001 * split, split, **more)[1:]
-        rows += curve("fermi", 0.0, split, **more)[1:] + curve("fermi_each", 0.0, split, **more)[1:]
-        plain = curve("none", 0.0, split, **more)[:1]
-        rows += [{**row, "divisor": d, "val_attribute": row["val_attribute"] / d} for row in plain for d in (1.0, 30.0)]
-    records = pd.DataFrame(rows)
-    for part in ("val", "test"):
-        for kind in ("soft_attribute", "intersection", "soft_intersection", "soft_everything"):
-            records[f"{part}_{kind}"] = records[f"{part}_attribute"]
-        records[f"{part}_soft_error"] = records[f"{part}_error"]
-    noise = dict.fromkeys(("test_attribute_noise", "test_intersection_noise"), 0.01)
-    return records.assign(**noise, chance_attribute=0.1, chance_intersection=0.1)
 
 
 @pytest.mark.slow
@@ -240,26 +203,6 @@ def test_the_gap_of_comments_is_that_of_false_positives() -> None:
     assert found[f"test_false_positives_{comment_runs.HELD_AGAINST}"] == pytest.approx(by_group[1])
     assert found["test_false_positives"] == pytest.approx(labels[y == 0].mean())
     assert found["test_clean_error"] == pytest.approx(1.0 - found["test_error"])
-
-
-def toxic(rival: float, seeds: int = 3) -> pd.DataFrame:
-    """Records of figure 4 in which rivals differ from FERMI by a shift, ten times as much at small batches."""
-    rows: list[dict[str, Any]] = []
-    for batch_size, seed in ((size, seed) for size in fig4.PASSES for seed in range(seeds)):
-        more = {"dataset": "toxic_madlibs", "batch_size": batch_size, "seed": seed, "seconds": 1.0}
-        for name in ("none", *fig4.METHODS):
-            shift = 0.0 if name in ("fermi", "none") else rival * (1 if batch_size == 128 else 10) + 0.0001 * seed
-            some = curve(name, shift, seed, **more)
-            rows += some[:1] if name == "none" else some[1:]
-    records = pd.DataFrame(rows)
-    for part in ("val", "test"):
-        records[f"{part}_violation"] = records[f"{part}_soft_violation"] = records[f"{part}_attribute"]
-        records[f"{part}_soft_error"] = records[f"{part}_clean_error"] = records[f"{part}_error"]
-        records[f"{part}_clean_violation"] = records[f"{part}_violation"]
-        records[f"{part}_noise"] = records[f"{part}_false_positives"] = 0.01
-        records[f"{part}_false_positives_christian"] = 0.1
-        records[f"{part}_false_positives_{comment_runs.HELD_AGAINST}"] = 0.1 + records[f"{part}_violation"]
-    return records
 
 
 @pytest.mark.slow

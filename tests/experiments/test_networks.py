@@ -24,6 +24,7 @@ from fermi.experiments.figures import fig6, fig7
 from fermi.experiments.runs import color_mnist as digit_runs
 from fermi.experiments.runs import convergence, penalised_loop
 from fermi.formulas.ermi import ermi
+from tests.experiments.samples_of_networks import colour_records, paths
 
 N_TRAIN, N_TEST, HELD_OUT = 600, 50, 100
 
@@ -133,35 +134,6 @@ def test_cells_stay_within_their_number() -> None:
     assert len(list(fig7.cells(False))) <= 25
 
 
-def colour_records(out: float = 0.8, **changed: float) -> pd.DataFrame:
-    """What the paper says, with the test error falling where the validation error rises."""
-    rows = []
-    for method, size, seed in [(m, b, s) for m in fig6.LAMS_BY_METHOD for b in (64, 512, 1024) for s in (1, 2, 3)]:
-        first, second, _ = fig6.LAMS_BY_METHOD[method]
-        for model in fig6.MODELS if method == "fermi" else ("lenet5",):
-            for lam in (0.0, first, second) if method == "fermi" and size == 512 else (first, second):
-                error = (0.25 if method == "fermi" else 0.5 + 0.2 * (size == 64)) if lam else 0.8
-                error = changed.get(f"{method}_{size}", error) if lam == first else error
-                own: dict[str, Any] = {
-                    "method": method,
-                    "model": model,
-                    "lam": lam,
-                    "batch_size": size,
-                    "seed": seed,
-                    "steps": 216,
-                }
-                measured = {
-                    "train_error": 0.01 * lam,
-                    "val_error": 0.3 + 0.01 * lam,
-                    "test_error": error + 0.001 * seed - (0.2 if lam == second else 0.0),
-                }
-                rows.append({**own, **measured, "seconds": 1.0, "cell_seconds": 1.0})
-                if lam == 0.0 and model == "lenet5":
-                    trained = {"test_error": out + 0.001 * seed, "val_error": 0.1, "steps": fig6.TRAINED_OUT}
-                    rows.append({**rows[-1], **trained})
-    return pd.DataFrame(rows)
-
-
 def test_the_least_error_on_held_out_digits_chooses() -> None:
     found = fig6.chosen(colour_records())
     assert (found["lam"] == found["method"].map({m: lams[0] for m, lams in fig6.LAMS_BY_METHOD.items()})).all()
@@ -210,24 +182,6 @@ def test_the_pages_and_pictures() -> None:
     page = fig7.summarise(paths())
     assert "| linear | falling | mary |" in page
     fig7.draw(paths(), Canvas())
-
-
-def paths(fermi: float = 0.0001, mary: float = 0.1, noise: float = 0.00001, bias: float = 0.004) -> pd.DataFrame:
-    """Objectives that fall from 1 to 0.5, the minimum, and then go up and down by given amounts, and estimates."""
-    rows: list[dict[str, Any]] = [{"model": "linear", "method": "exact", "kind": "exact", "objective": 0.5}]
-    rows[0] |= {"ermi": 0.0, "test_accuracy": 0.8, "cell_seconds": 1.0}
-    for method, swing, seed in [(m, w, i) for m, w in (("fermi", fermi), ("mary", mary)) for i in range(3)]:
-        own = {"model": "linear", "rates": "falling", "method": method, "seed": seed, "cell_seconds": 1.0}
-        for step in range(11):
-            objective = 1.0 if step == 0 else 0.5 + swing * (1.5 + (-1) ** step)
-            more: dict[str, Any] = {"loss": 0.4, "ermi": 0.01, "test_accuracy": 0.8}
-            more["gradient"] = 1.0 if step == 0 else swing
-            rows.append({**own, "kind": "path", "step": step, "objective": objective, **more})
-        for size in (64, 128):
-            for name, value in (("fermi", noise), ("mary", bias * 64 / size)):
-                more = {"estimate_of": name, "estimate_batch": size, "bias": value, "standard_error": 0.0001}
-                rows.append({**own, "kind": "estimate", "ermi": 0.01, "expected_bias": 0.004, **more})
-    return pd.DataFrame(rows)
 
 
 def test_verdicts_on_convergence() -> None:

@@ -26,7 +26,9 @@ _OFTEN = 100_000  # combinations of several batches, above which they are counte
 class Folder:
     """The files of a folder, or those that a pattern stands for; all of one format, read by columns.
 
-    Columns that are in the names of folders, as in ``day=2026-11-01/part.parquet``, are columns like the others.
+    Columns that are in the names of folders, as in ``day=2026-11-01/part.parquet``, are columns like the others. Files
+    whose names, or those of their folders, begin with a dot or an underscore are left out, as the programs that write
+    such folders mean it.
 
     Attributes
     ----------

@@ -64,7 +64,7 @@ def train_stream(source: str, task: Task, lam: float, how: Streaming) -> StreamT
     estimator = FermiClassifier(fairness, lam, **options)
     asked = Asked(
         task.target, task.sensitive, how.passes, how.checkpoint, how.memory, task.ignore, task.keep_sensitive,
-        how.skip_bad_files, task.test_size,
+        how.skip_bad_files, task.test_size, refuse_amounts=True,
     )  # fmt: skip
     notes: list[str] = []
     began = time.perf_counter()

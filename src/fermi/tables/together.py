@@ -16,11 +16,18 @@ def is_folder(source: str) -> bool:
 def files_of(source: str | Path) -> list[Path]:
     """All files below a folder or of a pattern, in the order of their names.
 
-    Files whose names begin with a dot or an underscore are left out, as the programs that write such folders mean it.
+    Files whose names, or those of their folders, begin with a dot or an underscore are left out, as the programs that
+    write such folders mean it.
     """
     named = glob.iglob(str(source), recursive=True)  # noqa: PTH207, a pattern may begin anywhere
     found = Path(source).rglob("*") if Path(source).is_dir() else map(Path, named)
-    return sorted(path for path in found if path.is_file() and path.name[0] not in "._")
+    root = Path(source) if Path(source).is_dir() else None
+    return sorted(path for path in found if path.is_file() and not _hidden(path, root))
+
+
+def _hidden(path: Path, root: Path | None) -> bool:
+    parts = [path.name] if root is None else path.relative_to(root).parts
+    return any(part[0] in "._" and "=" not in part for part in parts)
 
 
 def is_large(source: str | Path) -> bool:

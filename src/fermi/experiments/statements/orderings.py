@@ -13,6 +13,7 @@ from fermi.experiments.statements import laws
 from fermi.experiments.statements.laws import Case
 from fermi.experiments.statements.statement import Measured, Statement, equal, every, several
 from fermi.formulas.bounds import ermi_bounds
+from fermi.notions import as_notion
 
 Sides: TypeAlias = Callable[[Case], tuple[float, float]]
 Parts: TypeAlias = dict[str, Sides]
@@ -20,6 +21,7 @@ Parts: TypeAlias = dict[str, Sides]
 ORDERS = (1.0, 1.2, 1.5, 2.0, 3.0, 8.0, math.inf)
 NORMS = (1.0, 1.5, 2.0, 3.0, math.inf)
 _LAWS = "random laws"
+_OPPORTUNITY = as_notion("equal_opportunity").words
 
 
 def drawn(quick: bool, **shape: int) -> tuple[Case, ...]:
@@ -143,7 +145,7 @@ def ordered(sign: float) -> Parts:
 
 def norms(factor: float) -> Parts:
     """L_q is at most a multiple of √D_R."""
-    return {f"q = {q:g}": lambda c, q=q: (laws.lq(c, q), factor * math.sqrt(laws.ermi(c))) for q in NORMS}  # type: ignore[misc]
+    return {f"q = {q:g}": lambda c, q=q: (laws.lq(c, q), factor * laws.root_of_ermi(c)) for q in NORMS}  # type: ignore[misc]
 
 
 def _information(c: Case, order: float) -> float:
@@ -171,7 +173,7 @@ STATEMENTS = (
         {"E[ratio] and χ²": lambda c: (laws.ermi(c) + 1.0, laws.chi_square(c))}, "it is χ² without the 1 taken off",
     ),
     Statement(
-        "opportunity-display", "ERMI for equal opportunity, as its display's last line has it", "appendix B",
+        "opportunity-display", f"ERMI for {_OPPORTUNITY}, as its display's last line has it", "appendix B",
         opportunity_display, True, False, "the same without the extra factor p(ŷ, s\\|y)",
     ),
     Statement(
@@ -237,8 +239,8 @@ STATEMENTS = (
     ),
     Statement(
         "lemma-8", "The conditional L∞ violation is at most √D_R / p_S^min, discrete predictions", "lemma 8",
-        unconditional_inequalities, {"": lambda c: (laws.conditional_gap(c), math.sqrt(laws.ermi(c)) / laws.rarest(c))},
-        {"": lambda c: (laws.conditional_gap(c), math.sqrt(laws.ermi(c)))}, "it is at most √D_R",
+        unconditional_inequalities, {"": lambda c: (laws.conditional_gap(c), laws.root_of_ermi(c) / laws.rarest(c))},
+        {"": lambda c: (laws.conditional_gap(c), laws.root_of_ermi(c))}, "it is at most √D_R",
     ),
     Statement(
         "lemma-8-proof", "Σ (p(ŷ, s) − p(ŷ)p(s))² = D_R, the last line of the proof", "lemma 8, proof",
@@ -246,9 +248,9 @@ STATEMENTS = (
         {"": lambda c: (min(laws.lq(c, 2.0) ** 2, laws.ermi(c)), laws.lq(c, 2.0) ** 2)}, "the sum is at most D_R",
     ),
     Statement(
-        "lemma-9", "The same for equal opportunity, with the least p(s\\|y) of the advantaged labels", "lemma 9",
-        inequalities, {"": lambda c: (laws.conditional_gap(c), math.sqrt(laws.ermi(c)) / laws.rarest(c))},
-        {"": lambda c: (laws.conditional_gap(c), math.sqrt(laws.ermi(c)))}, "it is at most √D_R",
+        "lemma-9", f"The same for {_OPPORTUNITY}, with the least p(s\\|y) of the advantaged labels", "lemma 9",
+        inequalities, {"": lambda c: (laws.conditional_gap(c), laws.root_of_ermi(c) / laws.rarest(c))},
+        {"": lambda c: (laws.conditional_gap(c), laws.root_of_ermi(c))}, "it is at most √D_R",
     ),
     Statement(
         "every-bound", "Every inequality of `fermi.bounds`, as corrected", "not in the paper", package_bounds, False,

@@ -112,6 +112,8 @@ def shoot(found: dict[str, Path], into: Path) -> None:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         wide = browser.new_page(viewport={"width": 1200, "height": 900})
         phone = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+        for page in (wide, phone):
+            page.set_default_timeout(180_000)  # a busy machine draws charts slowly
         for name, file in found.items():
             opened(wide, file).screenshot(path=into / f"{name}.png", full_page=True)
             opened(phone, file).screenshot(path=into / f"{name}, phone.png", full_page=True)

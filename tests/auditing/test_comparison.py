@@ -47,6 +47,16 @@ def test_the_same_predictions_do_not_differ_and_pairs_tell_more_than_two_audits(
     assert worse.beyond_noise
 
 
+def test_predictions_without_an_error_or_alike_for_everybody_can_be_compared() -> None:
+    data = rows(m=2, n=800)
+    same = np.zeros(800, dtype=int)
+    for notion, first in (("equal_opportunity", data["y"]), ("demographic_parity", same)):
+        found = compare(data["y"], first, data["labels"], sensitive_features=data["s"], notion=notion)
+        gap = found.of("parity_difference")
+        assert gap.first == 0.0
+        assert gap.change.low <= gap.second <= gap.change.high
+
+
 def day(seed: int, drift: float) -> RunningAudit:
     rng = np.random.default_rng(seed)
     region = rng.choice(["north", "west"], 800)

@@ -70,6 +70,9 @@ def test_the_test_rows_may_come_from_another_file(
     ask = ("train", file, *TASK, "--lam", 0, "--test", tmp_path / "test.csv", "--output", tmp_path / "m")
     found = answer(capsys, *ask)
     assert found["rows"] == {"train": 399, "test": 150, "saved_model": 399}
+    page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
+    assert "150 test; the test rows are of a file of their own" in page
+    assert "--test-size" not in page
     answer(capsys, "predict", tmp_path / "m", tmp_path / "test.csv", "--output", tmp_path / "p.csv")
     error = (pd.read_csv(tmp_path / "p.csv")["prediction"] != other["hired"]).mean()
     assert found["chosen"]["test"]["error"]["value"] == pytest.approx(error), "on these rows, by this very model"

@@ -48,6 +48,10 @@ def _write_files() -> None:
     frame.assign(
         score=np.clip(0.3 + 0.4 * frame["outcome"] + 0.2 * rng.standard_normal(len(frame)), 0.01, 0.99)
     ).to_csv("scored.csv", index=False)
+    told = frame[["group", "outcome"]].assign(id=np.arange(len(frame)))
+    told.assign(prediction=rng.permutation(frame["outcome"])).to_csv("present.csv", index=False)
+    better = np.where(rng.random(len(frame)) < 0.2, 1 - frame["outcome"], frame["outcome"])
+    told.assign(prediction=better).to_csv("candidate.csv", index=False)
     people = frame.assign(sex=rng.choice(["F", "M"], len(frame)), race=rng.choice(["A", "B"], len(frame)))
     for folder, column in (("applicants", None), ("rows", None), ("predictions", "prediction")):
         Path(folder).mkdir()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fermi.auditing import audited_groups, audits_by_column
+from fermi.auditing import audit, audited_groups, audits_by_column
 from fermi.errors import FermiError
 from fermi.inputs.coded_groups import CodedGroups
 from fermi.records import AuditRecord
@@ -102,11 +102,11 @@ def test_every_bound_has_its_verdict(asked: dict[str, float], outcome: str, word
 def test_titles_call_a_model_fair_only_where_it_is() -> None:
     seen = [(4000, (0.5, 0.51)), (4000, (0.5, 0.6)), (200, (0.5, 0.52))]
     verdicts = [judge(Asked(0.05), audits(n, rates)) for n, rates in seen]
-    titles = [title("x", verdict, useful=True) for verdict in verdicts]
+    titles = [title("x", verdict) for verdict in verdicts]
     assert titles[0] == "A fair model of x"
     assert not any("fair model" in words for words in titles[1:])
-    assert "fair model" not in title("x", verdicts[0], useful=False)
-    assert title("x", None, useful=True) == "A model of x"
+    assert "fair model" not in title("x", verdicts[0], warning="No better than a constant: ...")
+    assert title("x", None) == "A model of x"
 
 
 def test_a_price_is_of_pairs_and_says_who_gains_and_who_loses() -> None:
@@ -185,3 +185,20 @@ def test_a_label_that_cannot_be_known_is_asked_for() -> None:
         favourable_label([], ["blue", "green"], "`min_ratio`")
     with pytest.raises(FermiError, match="is about one label"):
         favourable_label(["a", "b"], ["a", "b", "c"], "`min_ratio`")
+
+
+def test_a_model_that_keeps_hardly_anything_of_the_plain_one_is_said_to_be_of_little_use() -> None:
+    y = np.arange(4000) % 2
+    s, rng = np.arange(4000) // 2 % 2, np.random.default_rng(0)
+    good = np.where(rng.random(4000) < 0.2, 1 - y, y)
+    rarely = np.where(rng.random(4000) < 0.05, y, 0)
+    before, after = (
+        audit(y, labels, sensitive_features={"s": s}, n_boot=200).judged(1).record for labels in (good, rarely)
+    )
+    assert after.use is not None
+    assert after.use.better, "by more than chance explains"
+    words = useless(after, before)
+    assert words.startswith("Hardly better than a constant: these labels err in 47.")
+    assert "of the rows get “0”" in words
+    assert title("x", None, warning=words) == "A model of x that is hardly better than one answer for all"
+    assert useless(before, after) == useless(after) == ""

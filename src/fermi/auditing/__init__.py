@@ -8,6 +8,8 @@ from fermi.auditing._comparison import compare as compare
 from fermi.auditing._following import follow as follow
 from fermi.auditing._judged import judged as judged
 from fermi.auditing._rates import SMALL as SMALL
+from fermi.auditing._records import DifferenceRecord as DifferenceRecord
+from fermi.auditing._records import PeriodRecord as PeriodRecord
 from fermi.auditing._result import Audit as Audit
 from fermi.auditing._running import RunningAudit as RunningAudit
 from fermi.auditing._use import usefulness as usefulness

@@ -59,7 +59,9 @@ def follow(
     """
     if not periods:
         raise FermiError("There are no periods to follow.")
-    whole = sum(periods.values(), RunningAudit(next(iter(periods.values())).notion) if reference is None else reference)
+    first = next(iter(periods.values()))
+    nothing = RunningAudit(first.notion, classes=first.classes)
+    whole = sum(periods.values(), nothing if reference is None else reference)
     layout = whole.counted()
     compared = len(periods) - (reference is None)
     level = (1.0 - confidence) / max(2 * compared, 1)  # two tests of each

@@ -102,6 +102,9 @@ def of_gaps(joint: Floats, squares: Floats, confidence: float, seed: int) -> tup
         return math.nan, math.nan, Estimate(math.nan, note="no two groups with enough rows to compare")
     ends = []
     for side, value in zip(sides, (first, second), strict=True):
+        if not ((side.pooled > 0.0) & (side.pooled < 1.0)).any():  # one label for all: no gap, and no draw shows one
+            ends.append((0.0, 0.0))
+            continue
         found = Intervals(side, confidence, _DRAWS, seed)
         ends.append((value - float(found.low[_GAP]), float(found.high[_GAP]) - value))
     both = Sums(joint.reshape(*joint.shape[:2], -1), squares.reshape(*joint.shape[:2], -1), soft=False)

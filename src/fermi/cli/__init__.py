@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import typer
 
 from fermi.cli import _given as _given  # which adds its commands to the app
+from fermi.cli import _pairs as _pairs
 from fermi.cli._app import app
 from fermi.cli._ending import RequestMissedError, ending_on_signals
 from fermi.cli._flags import in_options

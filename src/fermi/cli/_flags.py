@@ -176,11 +176,12 @@ SkipBadFiles = Annotated[
 
 _TASK = ("test", "target", "sensitive", "notion", "attributes", "ignore", "test_size", "seed", "weights")
 _COLUMNS = ("bins", "labels", "as_category", "as_number", "date")
-_AUDIT = ("prediction", "probability", "probability_of", "output", "weight", "control", "map_labels", "key", "by")
+_AUDIT = ("prediction", "probability", "probability_of", "output", "weight", "control", "map_labels")
+_PAIRS = ("key", "by", "every", "reference")
 _BOUNDS = ("max_violation", "min_ratio", "min_rate", "max_rate", "slack", "confidence", "decision", "lam")
 _STREAM = ("solver", "passes", "engine", "address", "checkpoint", "memory")
 _GIVEN_AS = {"path": "`FILE`", "selection_rate": "--max-rate", "advantaged": "--favourable", "refit": "--refit"} | {
-    name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_COLUMNS, *_AUDIT, *_BOUNDS, *_STREAM)
+    name: f"--{name.replace('_', '-')}" for name in (*_TASK, *_COLUMNS, *_AUDIT, *_PAIRS, *_BOUNDS, *_STREAM)
 }
 
 

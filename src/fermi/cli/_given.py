@@ -110,13 +110,13 @@ def audit_command(
 
     columns = (target, prediction, probability, sensitive, weight, control, map_labels, bins, labels, probability_of)
     bounds = (max_violation, min_ratio)
-    question = _question(columns, (notion, confidence, min_group_size, advantaged, seed), bounds)
+    question = question_of(columns, (notion, confidence, min_group_size, advantaged, seed), bounds)
     where = engine_of(engine, address=address)
     files = {"--output": output, "--html": html, "--csv": csv}
     run(file, question, files=files, as_json=json, required=require, engine=where)
 
 
-def _question(columns: tuple[Any, ...], how: tuple[Any, ...], bounds: tuple[Any, ...] = (None, None)) -> Question:
+def question_of(columns: tuple[Any, ...], how: tuple[Any, ...], bounds: tuple[Any, ...] = (None, None)) -> Question:
     """What an audit is asked, of options in this order."""
     from fermi.tables.asked import Asked
     from fermi.tables.mending import said_of_columns

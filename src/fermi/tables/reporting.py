@@ -65,7 +65,7 @@ def with_verdict(
     after = _on_test_rows(record.points[record.chosen])
     before = _on_test_rows(record.points[0]) if record.chosen else {}
     verdict, told, warnings = said(asked, before, after, paid, kept=kept, needless=needless)
-    heading = record.title or title(target, verdict, useful=not warnings)
+    heading = record.title or title(target, verdict, warning="".join(warnings))
     facts = record.facts | {"Settings": " ".join([record.facts.get("Settings", ""), *_bounds(asked)]).strip()}
     return replace(
         record,
@@ -103,7 +103,8 @@ def facts_of(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> 
     fairness += f", weights in training: {', '.join(task.weights)}" if task.weights else ""
     found = {
         "Data": source,
-        "Rows": ", ".join(f"{n:,} {split}" for split, n in counts.items()) + f", drawn with seed {task.seed}",
+        "Rows": ", ".join(f"{n:,} {split}" for split, n in counts.items())
+        + (f", drawn with seed {task.seed}" if rows.drawn else "; the test rows are of a file of their own"),
         "Target": f"{task.target}: {listed(rows.classes)}",
         "Groups": ", ".join(task.sensitive),
         "Fairness": fairness + (", for each column by itself" if task.attributes == "each" else ""),
@@ -113,8 +114,8 @@ def facts_of(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> 
         "Sensitive columns as features": "yes: prediction needs them" if task.keep_sensitive else "no",
         "Columns used": ", ".join(column.name for column in used),
         "Columns left out": ", ".join(column.name for column in rows.encoder.columns if column.kind == "ignored"),
-        "Settings": f"notion={task.notion} model={kind} attributes={task.attributes} seed={task.seed} "
-        f"test_size={task.test_size:g}",
+        "Settings": f"notion={task.notion} model={kind} attributes={task.attributes} seed={task.seed}"
+        + (f" test_size={task.test_size:g}" if rows.drawn else ""),
         "Software": f"fermi {fermi.__version__}",
         "Date": today(),
     }

@@ -120,7 +120,8 @@ class Prepared:
     """A table made ready: an encoder learned from the training rows, and both parts in its features.
 
     `favourable` is the label that people want, None where that is neither given nor known; `places` are the rows of the
-    file that training and test rows stand in, and `table` and `groups` have all of them.
+    file that training and test rows stand in, and `table` and `groups` have all of them; `drawn` says that the test
+    rows are of the same file.
     """
 
     task: Task
@@ -134,6 +135,7 @@ class Prepared:
     groups: dict[str, CodedGroups]
     favourable: Any = None
     notes: list[str] = field(default_factory=list)
+    drawn: bool = True
 
     def whole(self) -> Prepared:
         """Prepare all rows of the table to train on, in features learned from all of them."""
@@ -182,7 +184,10 @@ def prepare(frame: pd.DataFrame, task: Task, test: pd.DataFrame | None = None) -
     groups = audited_groups(frame[list(task.sensitive)], task.attributes) if several else {"": joint}
     first, second = (_part(rows, groups, encoder, task) for rows in (train, tested))
     own = {"train": places[train.index], "test": places[tested.index] - (given or 0)}
-    return Prepared(task, encoder, classes, fairness, first, second, own, frame, groups, task.wanted(classes), notes)
+    wanted = task.wanted(classes)
+    return Prepared(
+        task, encoder, classes, fairness, first, second, own, frame, groups, wanted, notes, drawn=given is None
+    )
 
 
 def _features(frame: pd.DataFrame, task: Task) -> list[str]:

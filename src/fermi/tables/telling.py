@@ -7,6 +7,8 @@ import math
 from fermi.records import AuditRecord, Estimate, JudgedRecord, MoveRecord, PriceRecord, VerdictRecord
 
 _SHOWN = 5  # groups in a sentence
+_KEPT = 0.25  # of what the plain model is better by than one label for everybody, below which little is left
+_LITTLE = "Hardly better than a constant"
 _TITLES = {
     "met": "A fair model of {}",
     "missed": "A model of {} that misses what was asked of it",
@@ -14,10 +16,11 @@ _TITLES = {
 }
 
 
-def title(target: str, verdict: VerdictRecord | None, *, useful: bool) -> str:
+def title(target: str, verdict: VerdictRecord | None, *, warning: str = "") -> str:
     """The title of a model's page, which calls it fair only where it is, and is of some use."""
-    if not useful:
-        return f"A model of {target} that is no better than one answer for all"
+    if warning:
+        much = "hardly" if warning.startswith(_LITTLE) else "no"
+        return f"A model of {target} that is {much} better than one answer for all"
     return (_TITLES[verdict.outcome] if verdict is not None else "A model of {}").format(target)
 
 
@@ -46,10 +49,12 @@ def summary(
 
 
 def useless(audit: AuditRecord, plain: AuditRecord | None = None) -> str:
-    """Say that labels are no better than one label for everybody; nothing where they are."""
+    """Say that labels are no better than one label for everybody, or hardly, where the plain model's are."""
     use = audit.use
-    if use is None or use.better or audit.error is None:
+    if use is None or audit.error is None:
         return ""
+    if use.better:
+        return _little(audit, plain)
     words = (
         f"No better than a constant: these labels err in {_percent(audit.error.value)} of the rows, and always "
         f"answering “{use.constant}” errs in {_percent(use.constant_error)}. {_percent(use.alike)} of the rows get "
@@ -60,6 +65,21 @@ def useless(audit: AuditRecord, plain: AuditRecord | None = None) -> str:
     if plain is not None and plain.use is not None and not plain.use.better:
         words += " The plain model is no better either."
     return words
+
+
+def _little(audit: AuditRecord, plain: AuditRecord | None) -> str:
+    """Say that hardly anything is left of what the plain model is better by; nothing where more is left."""
+    use = audit.use
+    if use is None or audit.error is None or plain is None or plain.error is None:
+        return ""
+    now, before = use.constant_error - audit.error.value, use.constant_error - plain.error.value
+    if now >= _KEPT * before:
+        return ""
+    return (
+        f"{_LITTLE}: these labels err in {_percent(audit.error.value)} of the rows, always answering “{use.constant}” "
+        f"errs in {_percent(use.constant_error)}, and the plain model in {_percent(plain.error.value)}. "
+        f"{_percent(use.alike)} of the rows get “{use.common}”."
+    )
 
 
 def _percent(share: float) -> str:

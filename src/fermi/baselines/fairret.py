@@ -56,7 +56,7 @@ class NormPenalty(Penalty):
         return value
 
     def of_several(self, score: Tensor, s: Tensor) -> Tensor:
-        """The same of each of several networks, which the library takes one at a time; a test compares them."""
+        """The library's loss of each of several networks, of which it takes one at a time; a test compares both."""
         rate = score.sigmoid()
         rates, overall = group_means(rate, s, self.n_groups)[0], rate.mean(-2, keepdim=True)
         value: Tensor = (rates / overall - 1.0).abs().sum((-2, -1))

@@ -87,8 +87,8 @@ def test_a_title_above_the_header_is_no_header(tmp_path: Path) -> None:
         found = read_table(tmp_path / name)
         assert list(found.columns) == ["name", "n", "x", "y"], name
         assert found["n"].astype(int).tolist() == table["n"].tolist()
-    (tmp_path / "d.csv").write_text(",,x,y\n" + "0,1,2,3\n" * 5)
-    assert read_table(tmp_path / "d.csv").shape == (5, 4), "columns without a name are no title"
+    (tmp_path / "d.csv").write_text(",x,y\n" + "0,1,2\n" * 5)
+    assert read_table(tmp_path / "d.csv").shape == (5, 3), "columns without a name are no title"
     (tmp_path / "e.csv").write_text('id,text,label\n1,"so, she\nsaid, a, b, c",2\n' * 1)
     assert read_table(tmp_path / "e.csv")["text"].tolist() == ["so, she\nsaid, a, b, c"]
     pytest.importorskip("openpyxl", reason="the extra excel is not installed")

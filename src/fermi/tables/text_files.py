@@ -72,8 +72,7 @@ def layout(file: IO[bytes], separator: str) -> Layout:
         marked = "utf-16-le" if head[1:2] == b"\0" else "utf-16-be"
     encodings = (marked,) if marked is not None else ("utf-8", *_OLDER)
     text = head.decode(encodings[0] if marked else "latin-1", errors="replace")
-    # What is quoted is a letter, and its line breaks stay, so that lines can be counted.
-    lines = re.sub(r'"[^"]*"', lambda found: "x" + "\n" * found[0].count("\n"), text.lstrip("\ufeff")).split("\n")
+    lines = re.sub(r'"[^"]*"', "x", text.lstrip("\ufeff")).split("\n")  # line breaks that are quoted end no line
     lines = lines[: min(LINES, max(len(lines) - 1, 1))]  # the last may be cut short
     titles = titles_above([max(_filled(line, each) for each in _SEPARATORS) for line in lines])
     header = next((line for line in lines[titles:] if line.strip()), "")

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import fermi
-from tests.pages.blocks import ROOT
-from tests.pages.test_figures import tool
+from tests.pages.blocks import ROOT, tool
 
 INIT, CHANGES, CITATION = (
     (ROOT / name).read_text(encoding="utf-8") for name in ("src/fermi/__init__.py", "CHANGELOG.md", "CITATION.cff")

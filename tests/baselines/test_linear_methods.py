@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
 
 from fermi import FermiClassifier, baselines
+from fermi.baselines import rezaei
 from fermi.baselines.common.linear_models import L2, Penalty
 from fermi.baselines.common.protocol import geometric
 from fermi.baselines.fermi import LAM
@@ -233,3 +234,10 @@ def test_rezaei_predicts_by_its_own_labels() -> None:
     clear = np.abs(p - 0.5) > 1e-6
     assert (model.predict(X, s) == (p > 0.5))[clear].all()
     assert clear.mean() > 0.9
+
+
+def test_rezaei_sums_truncated_probabilities_from_one_sort() -> None:
+    scores = np.random.default_rng(0).normal(0.0, 3.0, 500)
+    sums = rezaei.Clipped(scores)
+    for t in (-50.0, -3.0, -1.0, -0.3, 0.0, 0.5, 1.0, 2.0, 1e15):
+        assert sums.total(t) == pytest.approx(truncated(scores, np.full(500, t)).sum(), rel=1e-12)

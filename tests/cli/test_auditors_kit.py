@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from tests.cli.test_commands_on_files import answer, run, saved
+from tests.cli.samples import answer, run, saved
 
 
 def decisions(n: int = 1500, seed: int = 0) -> pd.DataFrame:

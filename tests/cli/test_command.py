@@ -274,7 +274,9 @@ def test_a_benchmark_may_take_a_data_set_and_be_quick(
     assert main(["bench", "toy"]) == 0
     assert main(["bench", "toy", "--quick"]) == 0
     assert main(["bench", "toy", "--quick", "--dataset", "german"]) == 0
-    assert capsys.readouterr().out == "adult False\nadult True\ngerman True\n"
+    assert main(["bench", "toy", "--dataset", str(tmp_path)]) == 0  # a folder says where files are, not which
+    assert capsys.readouterr().out == f"adult False\nadult True\ngerman True\n{tmp_path} False\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"bench_toy.py", "results"}
     kept = {path.name for path in (tmp_path / "results").iterdir()}
     assert kept == {"toy.json", "toy-quick.json", "toy-german-quick.json"}  # a quick run does not undo a long one
 

@@ -17,31 +17,10 @@ import pytest
 
 from fermi import FermiClassifier, datasets, parity_difference
 from fermi.auditing import _reading
-from fermi.cli import main
 from fermi.cli.demo import applicants
 from fermi.inputs import groups
+from tests.cli.samples import answer, run, saved
 from tests.tables.samples import people
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    """Exit code, what was printed, and what went to stderr."""
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def answer(capsys: pytest.CaptureFixture[str], *arguments: Any) -> dict[str, Any]:
-    """The JSON document of a command that succeeds."""
-    code, out, err = run(capsys, *arguments, "--json")
-    assert (code, err) == (0, "")
-    found: dict[str, Any] = json.loads(out)
-    return found
-
-
-def saved(frame: pd.DataFrame, path: Path) -> Path:
-    frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
-    return path
-
 
 TASK = ("--target", "hired", "--sensitive", "group")
 OPPORTUNITY = (*TASK, "--notion", "equal_opportunity")
@@ -252,7 +231,10 @@ def test_a_thousand_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (["train", "FILE", *TASK, "--output", "."], "holds other things; expected a new or an empty folder"),
         (["tradeoff", "FILE", *TASK, "--jobs", "0"], "--jobs is 0"),
         (["predict", "nowhere", "FILE"], "There is no model in 'nowhere'"),
-        (["audit", "FILE", "--target", "hired", "--sensitive", "group"], "Give either --prediction"),
+        (
+            ["audit", "FILE", "--target", "hired", "--sensitive", "group"],
+            "Give --prediction, a column of labels, or --probability, one",
+        ),
         (["audit", "FILE", "--target", "hired", "--prediction", "x", "--sensitive", "group"], "--prediction is 'x'"),
         (["audit", "FILE", *TASK, "--probability", "x"], "--probability is 'x'"),
         (

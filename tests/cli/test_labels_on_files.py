@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from fermi import parity_difference
-from fermi.cli import main
+from tests.cli.samples import answer, run
 from tests.tables.samples import scored
 
 TASK = ("--target", "hired", "--sensitive", "group")
 SCORED = (*TASK, "--probability", "p")
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def answer(capsys: pytest.CaptureFixture[str], *arguments: Any) -> dict[str, Any]:
-    code, out, err = run(capsys, *arguments, "--json")
-    assert (code, err) == (0, "")
-    found: dict[str, Any] = json.loads(out, parse_constant=pytest.fail)
-    return found
 
 
 @pytest.fixture(name="scored")

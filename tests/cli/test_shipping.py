@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from fermi.cli import main
 from fermi.tables.asked import Asked
 from fermi.tables.model_folder import SavedModel
 from fermi.tables.task import Task, prepare
 from fermi.tables.training import train
+from tests.cli.samples import answer, run
 from tests.tables.samples import people
 
 TASK = ("--target", "hired", "--sensitive", "group")
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def answer(capsys: pytest.CaptureFixture[str], *arguments: Any) -> dict[str, Any]:
-    code, out, err = run(capsys, *arguments, "--json")
-    assert (code, err) == (0, "")
-    found: dict[str, Any] = json.loads(out)
-    return found
 
 
 @pytest.fixture(name="file")
@@ -55,6 +40,7 @@ def test_the_saved_model_is_trained_on_all_rows_and_the_figures_are_of_the_other
     assert means[1] != pytest.approx(frame["score"].mean())
     page = (tmp_path / "whole" / "report.html").read_text(encoding="utf-8")
     assert "trained again on all 399 rows" in page
+    assert "--model linear --attributes intersection --seed 0 --test-size 0.25" in page
     assert "trained again" not in (tmp_path / "part" / "report.html").read_text(encoding="utf-8")
 
 
@@ -129,3 +115,26 @@ def test_what_is_there_is_not_written_over(tmp_path: Path, file: Path, capsys: p
         code, _, err = run(capsys, *command, "--output", file)
         assert (code, "the file that is read: give it another name" in err) == (2, True)
     assert file.read_text() == text
+
+
+def test_a_folder_of_exports_is_checked_trained_on_and_predicted_like_one_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = people(400)
+    frame.to_csv("all.csv", index=False)
+    Path("exports").mkdir()
+    for k in range(3):
+        frame.iloc[k * 150 : (k + 1) * 150].to_csv(f"exports/{k}.tsv", sep="\t", index=False, encoding="utf-16")
+    bound = ("--max-violation", 0.2)
+    one = answer(capsys, "train", "all.csv", *TASK, *bound)
+    several = answer(capsys, "train", "exports", *TASK, *bound)
+    pattern = answer(capsys, "train", "exports/*.tsv", *TASK, *bound, "--force")
+    for found in (several, pattern):
+        assert found["output"] == "exports-model"
+        assert found["chosen"]["test"] == one["chosen"]["test"]
+    assert answer(capsys, "check", "exports", *TASK)["rows"] == 400
+    assert answer(capsys, "predict", "exports-model", "exports", "--output", "p.csv")["rows"] == 400
+    monkeypatch.setattr("fermi.tables.together.MOST_BYTES", 100)
+    code, _, err = run(capsys, "train", "exports", *TASK, *bound, "--force")
+    assert (code, err) == (2, "fermi: Bounds are kept on rows in memory: expected --lam for files that are streamed.\n")

@@ -1,25 +1,17 @@
-"""`fermi train` on a folder or a glob, as a user runs it."""
+"""`fermi train` on a folder or a glob that is streamed, as a user runs it."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
-from fermi.cli import main
+from tests.cli.samples import run
 from tests.stream.samples import frame_of, write
 
-TASK = ["--target", "y", "--sensitive", "sex", "--drop-sensitive", "--lam", "2"]
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    """Exit code, what was printed, and what went to stderr."""
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+TASK = ["--target", "y", "--sensitive", "sex", "--drop-sensitive", "--lam", "2", "--solver", "lbfgs"]
 
 
 def test_a_folder_becomes_a_model_that_predicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,6 +45,34 @@ def test_a_bad_file_is_one_line_or_is_left_out(tmp_path: Path, capsys: pytest.Ca
     code, out, _ = run(capsys, "train", folder, *TASK, "--skip-bad-files", "--output", tmp_path / "model", "--json")
     assert code == 0
     assert [Path(path).name for path in json.loads(out)["skipped_files"]] == ["part-1.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [("heavy", "different numbers; expected groups: put"), ("one", "'one' holds one group only")],
+)
+def test_columns_that_are_no_groups_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], column: str, words: str
+) -> None:
+    folder = write(frame_of().assign(one="all"), tmp_path / "rows")
+    asked = ["--target", "y", "--sensitive", column, "--lam", "1", "--drop-sensitive", "--output", tmp_path / "model"]
+    code, _, err = run(capsys, "train", folder, *asked)
+    assert code == 2
+    assert words in err
+
+
+def test_rows_for_the_test_are_joined_from_files_of_several_types(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = frame_of()
+    folder = write(frame, tmp_path / "rows")
+    for k, name in enumerate(["since", "city"]):
+        part = frame[300 * k : 300 * k + 300]
+        other = part[name].dt.date if name == "since" else part[name].astype("category")
+        part.assign(**{name: other}).to_parquet(folder / f"part-{k}.parquet")
+    code, out, err = run(capsys, "train", folder, *TASK, "--output", tmp_path / "model", "--json")
+    assert (code, err) == (0, "")
+    assert sum(json.loads(out)["rows"].values()) == 1200
 
 
 @pytest.mark.parametrize(

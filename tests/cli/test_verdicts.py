@@ -11,23 +11,10 @@ import pandas as pd
 import pytest
 
 from fermi import parity_ratio
-from fermi.cli import main
+from tests.cli.samples import answer, run
 from tests.tables.samples import people, scored
 
 TASK = ("--target", "hired", "--sensitive", "group")
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def answer(capsys: pytest.CaptureFixture[str], *arguments: Any) -> dict[str, Any]:
-    code, out, err = run(capsys, *arguments, "--json")
-    assert (code, err) == (0, "")
-    found: dict[str, Any] = json.loads(out, parse_constant=pytest.fail)
-    return found
 
 
 def page_of(folder: Path) -> dict[str, Any]:
@@ -89,7 +76,7 @@ def test_notes_name_the_options_of_the_command(tmp_path: Path, capsys: pytest.Ca
     frame.loc[:1, "group"] = ["rare", "odd"]
     frame.to_csv(tmp_path / "p.csv", index=False)
     notes = answer(capsys, "train", tmp_path / "p.csv", *TASK, "--output", tmp_path / "m")["notes"]
-    assert "Taken as the label that people want: 'yes'. --favourable says otherwise." in notes
+    assert "Taken as the label that people want: 'yes'. If it is not, --favourable names another." in notes
     assert any("use --attributes each" in note for note in notes)
     assert not any("`" in note or "attributes=" in note for note in notes)
 
@@ -113,6 +100,9 @@ def test_a_model_that_answers_alike_is_said_to_be_of_no_use(tmp_path: Path, caps
     code, out, _ = run(capsys, *ask[:-1], tmp_path / "n")
     assert code == 0
     assert "always pass" in out, "the constant stands beside every model"
+    code, out, _ = run(capsys, *ask[:-4], "--max-violation", 0.2, "--output", tmp_path / "o")
+    assert code == 0
+    assert 0 < out.index("Met: a gap") < out.index("No better than a constant"), "the verdict is first"
 
 
 def test_the_good_label_is_not_the_last_in_the_alphabet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,5 +155,5 @@ def test_a_label_that_cannot_be_known_is_asked_for_in_one_sentence(
     own = ("--probability", "p") if command == "adjust" else ()
     code, _, err = run(capsys, command, tmp_path / "s.csv", *TASK, *own, *more, "--output", tmp_path / "m.csv")
     assert code == 2
-    assert "needs to know which label people want, of 'blue', 'green': name the favourable one, say --favourable" in err
+    assert "needs to know which label people want: name the favourable one by --favourable 'blue' or --favo" in err
     assert len(err.splitlines()) == 1

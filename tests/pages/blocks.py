@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 from collections.abc import Callable
@@ -95,3 +96,13 @@ def _command(words: list[str], shown: list[str], place: str, printed: Callable[[
     said = printed()
     assert code == 0, f"{place}: {shlex.join(words)} ended with {code}: {said}"
     assert not shown or as_shown(shown, said.splitlines()), f"{place}: {shlex.join(words)} prints\n{said}"
+
+
+def tool(name: str) -> Any:
+    """A script of `tools`, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

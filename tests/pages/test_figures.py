@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-from typing import Any
-
 import pytest
 
-from tests.pages.blocks import ROOT
-
-
-def tool(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tests.pages.blocks import ROOT, tool
 
 
 @pytest.mark.slow

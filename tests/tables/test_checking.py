@@ -79,6 +79,31 @@ def test_a_threshold_is_a_leak_and_a_good_column_is_none() -> None:
     assert "leak" not in kinds(rare, "hired", "group"), "almost all of one class is told by anything"
 
 
+def test_what_is_written_down_afterwards_tells_nearly_all() -> None:
+    rng = np.random.default_rng(0)
+    back = rng.random(430) < 0.27
+    frame = pd.DataFrame(
+        {"race": rng.choice(["a", "b"], 430), "age": rng.integers(18, 60, 430), "back": back.astype(int)}
+    )
+    frame["week"] = np.where(back, rng.integers(1, 40, 430), 52)  # seen for a year, or until they were back
+    frame.loc[frame.index[back][:4], "week"] = 52  # in the last week: 99% of the rows, and not all
+    (found,) = [f for f in check_table(frame, Task("back", ("race",))) if f.kind == "leak"]
+    assert (found.column, "tells 'back' in 99.1% of the rows, as" in found.words) == ("week", True)
+    rare = frame.assign(back=(np.arange(430) < 12).astype(int), week=(np.arange(430) < 8).astype(int))
+    assert "leak" not in kinds(rare, "back", "race"), "a third of the few is left"
+
+
+def test_one_hot_columns_of_the_other_groups_give_the_group_away() -> None:
+    rng = np.random.default_rng(1)
+    group = rng.choice(["A", "B", "C", "D"], 2000, p=[0.6, 0.25, 0.1, 0.05])
+    hot = pd.get_dummies(pd.Series(group), prefix="eth", dtype=int)
+    frame = hot.assign(x=rng.normal(size=2000), old=rng.integers(2, size=2000), y=rng.integers(2, size=2000))
+    (found,) = [f for f in check_table(frame, Task("y", ("eth_B",))) if f.kind == "proxy"]
+    assert "The columns 'eth_A', 'eth_C', 'eth_D' give the group away" in found.words
+    assert "proxy" not in kinds(frame.drop(columns="eth_C"), "y", "eth_B"), "without one of them B is not told"
+    assert "proxy" not in kinds(frame, "y", "eth_B", ignore=("eth_A",))
+
+
 def test_dates_of_which_nobody_knows_the_month_ask_for_the_format() -> None:
     frame = people(300).assign(day=np.tile(["01/02/2021", "03/04/2021", "05/06/2021"], 100))
     words = [finding.words for finding in check_table(frame, Task("hired", ("group",))) if finding.kind == "date"]

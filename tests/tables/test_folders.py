@@ -107,6 +107,15 @@ def test_columns_may_be_in_the_names_of_folders(tmp_path: Path) -> None:
     assert found.measures.equals(whole.measures)
 
 
+def test_what_a_job_has_not_finished_is_left_out(tmp_path: Path) -> None:
+    frame = predicted()
+    whole = fermi.audit_files(write(tmp_path / "rows", frame), prediction="label", sensitive="group")
+    (tmp_path / "rows" / "_temporary" / "0").mkdir(parents=True)
+    (tmp_path / "rows" / "_temporary" / "0" / "a.parquet").write_bytes(b"not yet")
+    again = fermi.audit_files(tmp_path / "rows", prediction="label", sensitive="group")
+    assert again.measures.equals(whole.measures)
+
+
 def test_memory_follows_the_combinations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fermi.tables.folders._OFTEN", 3)  # counted together again and again
     frame = predicted()

@@ -79,6 +79,48 @@ def test_a_workbook(tmp_path: Path) -> None:
     assert found["name"].isna().tolist() == [False, True]
 
 
+def test_a_title_above_the_header_is_no_header(tmp_path: Path) -> None:
+    table = pd.DataFrame({"name": ["ä", "b, c"] * 9, "n": [1, 2] * 9, "x": [0.5, 2.25] * 9, "y": [None, "z"] * 9})
+    for name, title in {"a.csv": "Report of 2022\r\n\r\n", "b.csv": "Report,,,\n,,,\n", "c.tsv": '"A\nB"\n'}.items():
+        text = title + table.to_csv(index=False, sep="\t" if name.endswith("tsv") else ",")
+        (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+        found = read_table(tmp_path / name)
+        assert list(found.columns) == ["name", "n", "x", "y"], name
+        assert found["n"].astype(int).tolist() == table["n"].tolist()
+    (tmp_path / "d.csv").write_text(",x,y\n" + "0,1,2\n" * 5)
+    assert read_table(tmp_path / "d.csv").shape == (5, 3), "columns without a name are no title"
+    (tmp_path / "e.csv").write_text('id,text,label\n1,"so, she\nsaid, a, b, c",2\n' * 1)
+    assert read_table(tmp_path / "e.csv")["text"].tolist() == ["so, she\nsaid, a, b, c"]
+    pytest.importorskip("openpyxl", reason="the extra excel is not installed")
+    with pd.ExcelWriter(tmp_path / "f.xlsx", engine="openpyxl") as book:
+        table.to_excel(book, index=False, startrow=2)
+        book.sheets["Sheet1"]["A1"] = "Report of 2022"
+    found = read_table(tmp_path / "f.xlsx")
+    assert list(found.columns) == ["name", "n", "x", "y"]
+    assert len(found) == 18
+
+
+def test_the_files_of_a_folder_are_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exports = tmp_path / "exports"
+    (exports / "year=2022").mkdir(parents=True)
+    first, second = pd.DataFrame({"a": ["x", "ü"], "b": ["1,5", "2"]}), pd.DataFrame({"b": ["3,25"], "a": ["z"]})
+    first.assign(year="2021").to_csv(exports / "one.tsv", sep="\t", index=False, encoding="utf-16")
+    second.to_csv(exports / "year=2022" / "two.csv", sep=";", index=False, encoding="latin-1")
+    (exports / "_SUCCESS").touch()
+    (exports / "readme.pdf").write_text("no table")
+    found = read_table(exports)
+    assert found.to_dict("list") == {"a": ["x", "ü", "z"], "b": ["1.5", "2", "3.25"], "year": ["2021", "2021", "2022"]}
+    assert len(read_table(f"{exports}/*.tsv")) == 2
+    (exports / "notes.txt").write_text("hello\tworld\n1\t2\n")
+    with pytest.raises(DataError, match=r"notes.txt' and .* have other columns, .*A pattern in quotation marks"):
+        read_table(exports)
+    monkeypatch.setattr("fermi.tables.together.MOST_BYTES", 10)
+    with pytest.raises(DataError, match="too much for one table"):
+        read_table(exports)
+    with pytest.raises(DataError, match="There are no files in"):
+        read_table(f"{exports}/*.xml")
+
+
 def test_a_thousand_and_a_decimal_comma_are_not_mixed_up(tmp_path: Path) -> None:
     (tmp_path / "us.csv").write_text('pay,x\n"12,345",1\n"1,200",2\n')
     assert read_table(tmp_path / "us.csv")["pay"].tolist() == ["12,345", "1,200"]

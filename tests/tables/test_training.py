@@ -90,8 +90,8 @@ def test_a_bound_that_is_not_kept_is_said() -> None:
     figures = Figures(0.2, 0.01, 0.13, 0.02, 0.05, 0.7, 0.4)
     words = how_labels_keep(Asked(0.02, slack=1.0), figures, "yes", "such rows", kept=False, charged=True)
     assert words.startswith("No labels kept a gap between groups of at most 0.02, each rate with 1 standard error of")
-    assert words.endswith("the gap is 0.1300 (standard error 0.0200); two groups differ by 0.0500 more than 2 standard "
-                          "errors explain.")  # fmt: skip
+    assert words.endswith("the gap is 0.1300 (standard error 0.0200); two groups differ by 0.0500 more than sampling "
+                          "error explains (2 standard errors).")  # fmt: skip
 
 
 @pytest.mark.parametrize(

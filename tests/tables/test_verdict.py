@@ -48,7 +48,17 @@ def test_a_gap_is_met_missed_or_not_to_be_told(n: int, rates: tuple[float, ...],
     gap = rates[1] - rates[0]
     assert found.sentence.startswith(f"{begin}a gap between groups of at most 0.05 was asked for; it is {gap:.3f} [")
     assert f"{2 * n:,} rows" in found.sentence
-    assert ("times as many would tell" in found.sentence) == (outcome == "undecided")
+    assert (" such rows would tell" in found.sentence) == (outcome == "undecided")
+
+
+def test_how_many_rows_would_tell_and_who_kept_the_bound_where_nothing_was_done() -> None:
+    found = judge(Asked(0.05), audits(200, (0.5, 0.52)), needless=True)
+    assert found is not None
+    half, away = found.bounds[0].reached.high - 0.02, 0.03
+    rows = float(f"{(half / away) ** 2 * 400:.2g}")
+    assert f" About {rows:,.0f} such rows would tell" in found.sentence
+    assert "nothing had to be done" not in found.sentence, "where nothing can be told"
+    assert found.sentence.endswith("kept it on the rows of the choice, and so it was left as it is.")
 
 
 def test_nothing_asked_is_nothing_judged() -> None:
@@ -155,11 +165,23 @@ def test_the_label_that_people_want_is_known_of_plain_pairs_alone(classes: list[
     assert known_favourable(classes) == wanted
 
 
+@pytest.mark.parametrize("target", ["deny", "Loan denied", "arrest", "two_year_recid", "Readmitted", "default", "died"])
+def test_yes_is_not_wanted_of_a_target_that_names_something_bad(target: str) -> None:
+    assert known_favourable(["no", "yes"], target) is None
+    assert known_favourable([0, 1], target) is None
+    assert known_favourable(["approved", "denied"], target) == "approved", "words say it by themselves"
+
+
+@pytest.mark.parametrize("target", ["hired", "admitted", "graduated", "identity", "studied", "skill", "Care program"])
+def test_yes_is_wanted_of_other_targets(target: str) -> None:
+    assert known_favourable(["no", "yes"], target) == "yes"
+
+
 def test_a_label_that_cannot_be_known_is_asked_for() -> None:
     assert favourable_label([], ["blue", "green"]) is None
     assert favourable_label(["blue"], ["blue", "green"], "`min_ratio`") == "blue"
     assert favourable_label(["2"], [1, 2]) == 2
-    with pytest.raises(FermiError, match="`min_ratio` needs to know which label people want, of 'blue', 'green'"):
+    with pytest.raises(FermiError, match="by `advantaged` 'blue' or `advantaged` 'green'"):
         favourable_label([], ["blue", "green"], "`min_ratio`")
     with pytest.raises(FermiError, match="is about one label"):
         favourable_label(["a", "b"], ["a", "b", "c"], "`min_ratio`")

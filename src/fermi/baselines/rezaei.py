@@ -97,11 +97,34 @@ def saddle_point(rows: Rows, start: Any) -> tuple[LinearModel, Floats]:
     return model, multipliers(model.logits(rows.X)[:, 1])[:, None]
 
 
+class Clipped:
+    """The sum of P over rows of one tilt, for any tilt, from a sort of their probabilities."""
+
+    def __init__(self, scores: Floats) -> None:
+        self.p = np.clip(np.sort(expit(scores)), _TINY, 1.0 - _TINY)
+        self.below = np.append(0.0, np.cumsum(self.p))
+
+    def total(self, t: float) -> float:
+        """The sum of `truncated` at tilt t."""
+        n, every = len(self.p), self.below[-1]
+        if t > 1.0:
+            most = min(max(1.0 / t, _TINY), 1.0 - _TINY)
+            first = int(np.searchsorted(self.p, most))
+            return float(self.below[first] + most * (n - first))
+        if t < -1.0:
+            least = min(max(1.0 + 1.0 / t, _TINY), 1.0 - _TINY)
+            first = int(np.searchsorted(self.p, least))
+            return float(least * first + every - self.below[first])
+        return float(every)
+
+
 def equal_rates(scores: Floats, own: Floats, most: float) -> float:
     """The λ with which both groups have the same mean of P; the difference falls in λ."""
+    units = np.unique(own[own != 0.0])
+    groups = [(unit, Clipped(scores[own == unit])) for unit in units.tolist()]
 
     def difference(lam: float) -> float:
-        return float(own @ truncated(scores, lam * own))
+        return float(sum(unit * group.total(lam * unit) for unit, group in groups))
 
     if len(np.unique(np.sign(own))) < 2 or abs(difference(0.0)) < _TINY * len(own):
         return 0.0

@@ -127,7 +127,7 @@ def train_command(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Train a fair model on a file, or on a folder or glob of files that is streamed; write it with a report."""
+    """Train a fair model on a file or a folder of files, which is streamed if it is large; write it with a report."""
     from fermi.cli.train_asked import start
 
     task = (target, sensitive, notion, advantaged, attributes, ignore, test_size, seed, weights)

@@ -16,7 +16,7 @@ File = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="A table: .csv, .tsv, .xlsx, .parquet, .feather or .jsonl; - is standard input.",
+        help="A table: .csv, .tsv, .xlsx, .parquet, .feather or .jsonl, or a folder of them; - is standard input.",
         show_default=False,
     ),
 ]
@@ -207,5 +207,8 @@ def _as_option(found: re.Match[str]) -> str:
 
 
 def in_command_words(record: ReportRecord) -> ReportRecord:
-    """A report whose sentences name the options of the command, and not the arguments of a function."""
-    return replace(record, reason=in_options(record.reason), notes=tuple(map(in_options, record.notes)))
+    """A report whose sentences and settings name the options of the command, and not the arguments of a function."""
+    facts = dict(record.facts)
+    if "Settings" in facts:
+        facts["Settings"] = re.sub(r"(\w+)=", lambda found: f"--{found[1].replace('_', '-')} ", facts["Settings"])
+    return replace(record, facts=facts, reason=in_options(record.reason), notes=tuple(map(in_options, record.notes)))

@@ -11,6 +11,7 @@ from rich import box
 from rich.table import Table
 
 from fermi.cli._console import Console, printable
+from fermi.errors import listed
 from fermi.inputs.table_encoder import TableEncoder
 from fermi.records import (
     AuditRecord,
@@ -27,6 +28,7 @@ from fermi.tables.task import describe
 _SHOWN_COLUMNS = 40
 _SHOWN_CLASSES = 3
 _FEW = 30  # rows, below which a group's rates say little
+_NARROW = 7  # letters of a label that fit behind another word on a terminal of 80 columns
 
 
 def simple_table(*columns: str) -> Table:
@@ -57,6 +59,11 @@ def plain(text: str) -> Any:
     return Text(printable(text))
 
 
+def clipped(text: str, most: int) -> str:
+    """A text cut to so many letters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def written(estimate: Estimate | None) -> str:
     """A number with its interval, as text."""
     if estimate is None or math.isnan(estimate.value):
@@ -76,9 +83,13 @@ def show_points(record: ReportRecord, console: Console) -> None:
     last = next((name for name in reversed(chosen) if chosen[name].use is not None), None)
     if last is not None and (use := chosen[last].use) is not None:
         error, half = f"{100 * use.constant_error:.1f}%", f"{1 / len(chosen[last].classes):.3f}"
-        table.add_row(plain(f"always {use.constant}"), plain(last), error, "0.000", half, "0.500")
+        short = len(use.constant) <= _NARROW
+        always = f"always {use.constant}" if short else f"always\n{clipped(use.constant, 2 * _NARROW)}"
+        table.add_row(plain(always), plain(last), error, "0.000", half, "0.500")
     console.print(table)
-    console.print("gap: of labels, between groups; bal.: balanced accuracy; brackets: 95% intervals.", highlight=False)
+    strength = "λ: how much fairness counts in training, 0 for not at all; " if record.strength == "λ" else ""
+    rest = "gap: of labels, between groups; bal.: balanced accuracy; brackets: 95% intervals."
+    console.print(strength + rest, highlight=False)
 
 
 def _worth(use: UseRecord | None) -> tuple[str, str]:
@@ -93,6 +104,11 @@ def _share(estimate: Estimate | None) -> str:
         return "–"
     ends = "" if math.isnan(estimate.low) else f" [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
     return f"{100 * estimate.value:.1f}%{ends}"
+
+
+def _alone(estimate: Estimate | None) -> str:
+    """A share in percent without its interval."""
+    return "–" if estimate is None or math.isnan(estimate.value) else f"{100 * estimate.value:.1f}%"
 
 
 def _short(estimate: Estimate) -> str:
@@ -115,7 +131,10 @@ def without_splits(record: ReportRecord, splits: set[str], labels: set[str] | No
 
 
 def show_groups(audit: AuditRecord, console: Console) -> None:
-    """Print each group's size, the rates that decide, and how often its labels are wrong; small groups last."""
+    """Print each group's size, the rates that decide, and how often its labels are wrong; small groups last.
+
+    Of several labels the rates stand without their intervals, for which a terminal has no room.
+    """
     by_truth = audit.rate == "true_positive"
     labels = _told(audit, most=1 if by_truth else _SHOWN_CLASSES)
     kinds = ("TPR of", "FPR of") if by_truth else ("given",)
@@ -125,20 +144,27 @@ def show_groups(audit: AuditRecord, console: Console) -> None:
     ranked = [*(group for group in audit.groups if group not in few), *few]
     for group in ranked[:_SHOWN_COLUMNS]:
         rates = [group.tpr.get(c) if "TPR" in kind else group.fpr.get(c) for c in labels for kind in kinds]
-        shown = [_share(rate) for rate in (rates if by_truth else [group.rates[c] for c in labels])]
+        told = rates if by_truth else [group.rates[c] for c in labels]
+        shown = [_share(rate) if by_truth or len(labels) == 1 else _alone(rate) for rate in told]
         error = group.error.value if by_truth and group.error is not None else math.nan
         wrong = _share(group.error) if math.isnan(error) else f"{100 * error:.1f}%"  # two rates leave little room
         table.add_row(plain(group.group), f"{group.rows:,.0f}", *shown, wrong)
     console.print(table)
     if len(ranked) > _SHOWN_COLUMNS:
         console.print(f"... and {len(ranked) - _SHOWN_COLUMNS:,} more groups on the page.")
+    if not by_truth and len(audit.classes) > max(len(labels), 2):
+        rest = [clipped(label, 2 * _NARROW) for label in audit.classes if label not in labels]
+        console.print(f"The rates of {listed(rest, limit=3)} are on the page.", markup=False, highlight=False)
 
 
 def _told(audit: AuditRecord, most: int) -> tuple[str, ...]:
-    """The classes whose rates are shown: of two the last, from which the other follows, or the first few of many."""
+    """The classes whose rates are shown: of two the last, of many a few, and that behind the gap first."""
     if len(audit.classes) == 2:
         return audit.classes[1:]
-    return (audit.label,) if audit.label is not None and most == 1 else audit.classes[:most]
+    if audit.label is not None and most == 1:
+        return (audit.label,)
+    behind = audit.judged.behind if audit.judged is not None else None
+    return tuple(sorted(audit.classes, key=lambda label: behind is None or label != behind.label)[:most])
 
 
 def point_summary(point: PointRecord) -> dict[str, Any]:

@@ -26,11 +26,11 @@ def said_of(record: ReportRecord) -> Said:
 
 
 def show_verdict(said: Said, console: Console) -> None:
-    """Print the verdict and the sentences that follow it, warnings first."""
-    for warning in said.warnings:
-        console.print(warning, markup=False, highlight=False, style="bold red")
+    """Print the verdict, what must not be overlooked, and the sentences that follow."""
     if said.verdict is not None:
         console.print(said.verdict.sentence, markup=False, highlight=False, style=_STYLES[said.verdict.outcome])
+    for warning in said.warnings:
+        console.print(warning, markup=False, highlight=False, style="bold red")
     for sentence in said.summary:
         console.print(sentence, markup=False, highlight=False)
 

@@ -24,7 +24,8 @@ def run(name: str, *, as_json: bool, dataset: str | None = None, quick: bool = F
     """Run benchmarks/bench_NAME.py and keep what it finds in benchmarks/results/NAME.json.
 
     A file with a function `measure` makes its cases itself, and its `show` prints them. Others are timed by
-    pytest-benchmark. `dataset` and `quick` go to a `measure` that takes them, and into the name of what is kept.
+    pytest-benchmark. `dataset` and `quick` go to a `measure` that takes them, and into the name of what is kept, but
+    for a `dataset` that is a folder: it says where files are, not which.
     """
     folder = _folder()
     script = folder / f"bench_{name}.py"
@@ -49,7 +50,8 @@ def run(name: str, *, as_json: bool, dataset: str | None = None, quick: bool = F
             raise FermiError(f"The benchmark {name!r} takes no option --{option}.")
     result = {"machine": _machine(), "cases": module.measure(**options) if own else _ratios(_measure(script))}
     text = json.dumps(result, indent=2, ensure_ascii=False) + "\n"
-    kept = "-".join([name, *([dataset] if dataset else []), *(["quick"] if quick else [])])
+    named = [dataset] if dataset and not Path(dataset).is_dir() else []
+    kept = "-".join([name, *named, *(["quick"] if quick else [])])
     target = folder / "results" / f"{kept}.json"
     with whole_file(target) as partial:
         partial.write_text(text, encoding="utf-8")

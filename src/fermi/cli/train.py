@@ -30,6 +30,7 @@ from fermi.tables.formats import STANDARD_INPUT, check_writable_format, read_raw
 from fermi.tables.kinds import KINDS
 from fermi.tables.model_folder import ARRAYS, MARK
 from fermi.tables.task import Prepared, Task, check_columns, describe, prepare
+from fermi.tables.together import is_folder
 from fermi.tables.training import Trained, train
 
 REPORT = "report.html"
@@ -198,9 +199,11 @@ def ask_to_keep(console: Console, *, as_json: bool) -> bool:
 
 
 def stem(file: str) -> str:
-    """The name of the file without what follows its first dot."""
+    """The name of the file without what follows its first dot, or of the folder of a pattern."""
     if file == STANDARD_INPUT:
         return "stdin"
+    if is_folder(file) and not Path(file).is_dir():
+        return Path(file).parent.name or "fermi"
     return Path(file).name.split(".")[0] or "fermi"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from fermi import report
 from fermi._files import whole_folder
 from fermi.cli._console import Console
+from fermi.cli._flags import in_command_words
 from fermi.cli._summaries import point_summary, show_columns, show_groups, show_points
 from fermi.cli.train import CARD, FILES, REPORT, Rows, Wanted, ask_to_keep, check_options, fresh, stem
 from fermi.errors import FermiError
@@ -18,13 +19,14 @@ from fermi.inputs.arguments import chosen
 from fermi.notions import OF_LABELS
 from fermi.tables.streaming import Streaming, StreamTrained, train_stream, with_kept
 from fermi.tables.task import Task, describe
+from fermi.tables.together import is_folder, is_large
 
 SOLVERS = ("auto", "lbfgs", "sgda")
 
 
 def is_stream(file: str, how: Streaming) -> bool:
-    """Whether files are to be streamed: a folder, a glob, or a file with an option of streams."""
-    return Path(file).is_dir() or any(mark in file for mark in "*?[") or how != Streaming()
+    """Whether files are to be streamed: where an option of streams is given, and folders too large for one table."""
+    return how != Streaming() or (is_folder(file) and is_large(file))
 
 
 def refuse_in_memory_options(given: Rows, task: Task, *, refit: bool, required: bool) -> None:
@@ -59,12 +61,13 @@ def run(
     if wanted.asked.anything or wanted.decision == "labels":
         raise FermiError("Bounds are kept on rows in memory: expected --lam for files that are streamed.")
     console = Console(quiet=as_json)
-    named = Path(output) if output else Path(f"{stem(source) if '*' not in source else 'fermi'}-model")
+    named = Path(output) if output else Path(f"{stem(source)}-model")
     folder = fresh(named, FILES, force=force)
     task = with_kept(task, ask_to_keep(console, as_json=as_json) if keep is None else keep)
     with whole_folder(folder, FILES) as partial:
         with console.status("training") if console.is_terminal else nullcontext():
             found = train_stream(source, task, 1.0 if wanted.lam is None else wanted.lam, how)
+        found = dataclasses.replace(found, record=in_command_words(found.record))
         found.saved.save(partial)
         report.write(found.record, partial / REPORT)
         report.write_card(found.record, partial / CARD)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
+from fermi._typing import Ints
 from fermi.fitting.problem import Problem
 
 Record: TypeAlias = dict[str, float]
@@ -66,4 +67,20 @@ class Trainer(Protocol[FitT]):
             Rows on which training stops early when the objective no longer falls.
         saving : bool
             Whether this fit writes its checkpoint, and goes on from one it finds.
+        """
+
+
+@runtime_checkable
+class TellsKinds(Protocol):
+    """A trainer that can also learn to tell kinds of its rows, such as groups, from what it has measured of them."""
+
+    def tell_kinds(self, kinds: Ints, seen: Ints) -> Any:
+        """Train a classifier of the rows' kinds; it has a `predict_proba` that takes features.
+
+        Parameters
+        ----------
+        kinds : (n,) int64
+            The kind of each row, -1 where it is not known.
+        seen : (c,) int64
+            The kinds that occur, two or more, in order.
         """

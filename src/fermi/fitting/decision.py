@@ -60,13 +60,14 @@ def decide(
     labels, hanging = None, list[str]()
     if settings.decision != "argmax":
         progress.say(f"λ = {settings.lam:.4g}: labels within {bound:g}")
-        labels, hanging = choose_labels(parts, path.rows, path.probabilities_at(settings.lam), bound)
+        F = path.probabilities_at(settings.lam)
+        labels, hanging = choose_labels(parts, [trainer for trainer, _ in path.parts], path.rows, F, bound)
     by_lam = _by_lam(path, bound, labels, progress, pace) if settings.decision != "labels" else None
     if labels is None or (by_lam is not None and _keeps_lam(by_lam, path, bound, labels)):
         assert by_lam is not None, "one of the two is always tried"
         found = by_lam
     else:
-        adjusted = AdjustedLabels(labels.rule, fit_group_models(problem))
+        adjusted = AdjustedLabels(labels.rule, fit_group_models(problem, trainer_for(problem)))
         tried = [] if by_lam is None else by_lam.path
         found = Decision(settings.lam, tried, adjusted, labels.figures, labels.excess == 0.0)
     if not found.reached:

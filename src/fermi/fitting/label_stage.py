@@ -14,6 +14,7 @@ from fermi.decisions.judged import JudgedRows
 from fermi.decisions.requirements import Requirements
 from fermi.decisions.rule import Rule
 from fermi.decisions.stage import Choice, Stage
+from fermi.fitting.contract import TellsKinds
 from fermi.fitting.problem import Problem
 
 
@@ -33,19 +34,28 @@ class AdjustedLabels(NamedTuple):
         return self.rule.labels(F, q)
 
 
-def fit_group_models(problem: Problem) -> tuple[CellModel, ...]:
-    """A group model of each attribute, from all rows of a problem."""
+def fit_group_models(problem: Problem, trainer: object = None) -> tuple[CellModel, ...]:
+    """A group model of each attribute, from all rows of a problem; a trainer of these rows makes it where it can."""
     features = group_features(problem.X)
     found = []
     for attribute, cells in zip(problem.attributes, problem.cells(), strict=True):
-        template = default_group_model(features, cells.size)
         kinds = kinds_of_cell(cells, attribute.codes >= 0)
-        found.append(CellModel.fit(template, features, kinds, cells.size, problem.weight))
+        if isinstance(trainer, TellsKinds):
+            seen = np.unique(kinds[(kinds >= 0) & (problem.weight > 0.0)])
+            model = trainer.tell_kinds(kinds, seen) if len(seen) > 1 else None
+            found.append(CellModel(model, seen, cells.size))
+        else:
+            template = default_group_model(features, cells.size)
+            found.append(CellModel.fit(template, features, kinds, cells.size, problem.weight))
     return tuple(found)
 
 
 def choose_labels(
-    parts: Sequence[tuple[Problem, Problem]], judged: Problem, F: Floats, bound: float
+    parts: Sequence[tuple[Problem, Problem]],
+    trainers: Sequence[object],
+    judged: Problem,
+    F: Floats,
+    bound: float,
 ) -> tuple[Choice, list[str]]:
     """Choose labels within a bound on held-out rows, and name the groups whose labels hang by a thread.
 
@@ -53,6 +63,8 @@ def choose_labels(
     ----------
     parts : sequence of (trained, judged)
         The rows that models were trained on, and those held out of them.
+    trainers : sequence
+        Who trains on the rows of each part: models of groups, too, where it can (`TellsKinds`).
     judged : Problem
         The held-out rows of all parts, one after the other.
     F : (n, m) array
@@ -61,8 +73,8 @@ def choose_labels(
         The largest hard parity difference.
     """
     each: list[list[Floats]] = [[] for _ in judged.attributes]
-    for trained, rows in parts:
-        for t, model in enumerate(fit_group_models(trained)):
+    for (trained, rows), trainer in zip(parts, trainers, strict=True):
+        for t, model in enumerate(fit_group_models(trained, trainer)):
             each[t].append(model.probabilities(group_features(rows.X)))
     q = tuple(np.concatenate(found) for found in each)
     facts = JudgedRows(F, q, judged.target, judged.cells(), judged.weight, F.argmax(axis=1))

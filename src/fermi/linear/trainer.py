@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fermi._typing import Floats
+from fermi._typing import Floats, Ints
+from fermi.decisions.group_models import LinearCells
 from fermi.fitting.checkpoint import Checkpoint, fingerprint, parts_of
 from fermi.fitting.contract import Record, Report, unheard
 from fermi.fitting.objective import FairObjective
@@ -17,7 +19,10 @@ from fermi.linear.design import Design
 from fermi.linear.early_stopping import Overseer
 from fermi.linear.options import Settings
 from fermi.linear.solvers.contract import Start, Task
+from fermi.linear.solvers.lbfgs import LBFGS
 from fermi.linear.sparse_view import sparse_view
+
+_TELLING, _MOST = 1e-3, 200  # the tolerance of a model of groups, whose last digits do not matter, and its iterations
 
 
 class Fit(NamedTuple):
@@ -98,6 +103,31 @@ class LinearTrainer:
             file.remove()
         weights, shift = self.design.coefficients(solution.theta)
         return Fit(weights, shift, solution.duals, history, solution.converged, solution.n_iter, self.design)
+
+    def tell_kinds(self, kinds: Ints, seen: Ints) -> LinearCells:
+        """Train a logistic regression of the rows' kinds over the rows as they are standardised here.
+
+        Its penalty is ½ l2 ‖weights‖² with the l2 of the classes' model, or one over the number of rows if that is
+        more, lest it learn few rows by heart.
+        """
+        known = kinds >= 0
+        weight = np.where(known, self.problem.weight, 0.0)
+        target = np.searchsorted(seen, np.where(known, kinds, seen[0]))
+        objective = FairObjective(target, weight / weight.sum(), (), 0.0)
+        l2 = max(self.settings.l2, 1.0 / int(known.sum()))
+        design, sparse = (replace(one, n_classes=len(seen)) for one in self._with_intercept)
+        task, start = Task(sparse, objective, l2, _TELLING), Start(np.zeros(design.shape))
+        theta = LBFGS(max_iter=_MOST).solve(task, start, np.random.default_rng(0), unheard).theta
+        return LinearCells(*design.coefficients(theta), seen)
+
+    @functools.cached_property
+    def _with_intercept(self) -> tuple[Design, Design]:
+        """The design, and its sparse view, with an intercept whether the classes' model has one or not."""
+        if self.design.intercept:
+            return self.design, self._sparse
+        weight, m = self.problem.loss_weight, self.problem.n_classes
+        design = Design.of(self.problem.X, weight, intercept=True, n_classes=m, l2=self.settings.l2)
+        return design, sparse_view(design)
 
     @functools.cached_property
     def _objective(self) -> FairObjective:

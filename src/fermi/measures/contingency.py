@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,12 @@ from fermi._typing import Floats
 from fermi.errors import FermiError, bad_argument, listed
 from fermi.inputs.arguments import number
 from fermi.inputs.columns import read_columns, read_labels
-from fermi.inputs.encode import same_kind, sort_key
-from fermi.inputs.groups import ARGUMENT, label_order, positions
+from fermi.inputs.encode import same_kind
+from fermi.inputs.groups import ARGUMENT, positions
+from fermi.measures._axes import AXES, merged
 from fermi.measures._counting import Rows, count_rows
 from fermi.measures._counts import CALLED, read_counts
 from fermi.notions import Notion, as_notion
-
-_AXES = ("conditions", "groups", "classes")
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -74,7 +73,7 @@ class Contingency:
         cells = _read_table(table)
         n_unknown = number("n_unknown", n_unknown, "a weight of at least zero", low=0.0)
         fields: dict[str, Any] = {"table": cells, "n_unknown": float(n_unknown), "notion": notion, "soft": bool(soft)}
-        for name, given, size in zip(_AXES, (conditions, groups, classes), cells.shape, strict=True):
+        for name, given, size in zip(AXES, (conditions, groups, classes), cells.shape, strict=True):
             left_out = isinstance(given, Sized) and not len(given)
             labels = tuple(range(size)) if left_out else read_labels(given, name)
             labels = tuple(map(str, labels)) if name == "groups" else labels
@@ -217,7 +216,7 @@ class Contingency:
         if not isinstance(other, Contingency):
             return NotImplemented
         self._check_mergeable(other)
-        axes = [_merged(a, b, order) for a, b, order in zip(self._axes, other._axes, _ORDERS, strict=True)]
+        axes = merged(self._axes, other._axes)
         table = np.zeros([len(labels) for labels in axes])
         for part in (self, other):
             table[np.ix_(*(positions(a, b) for a, b in zip(part._axes, axes, strict=True)))] += part.table
@@ -237,7 +236,7 @@ class Contingency:
                 f"Cannot merge groups of the columns {listed(self.columns)} with groups of {listed(other.columns)}: "
                 "both tables must have the same sensitive columns in the same order."
             )
-        for name, a, b in zip(_AXES, self._axes, other._axes, strict=True):
+        for name, a, b in zip(AXES, self._axes, other._axes, strict=True):
             if not same_kind(a, b):
                 raise FermiError(f"Cannot merge the {name} {listed(a)} with {listed(b)}: their types differ.")
 
@@ -268,21 +267,6 @@ class Contingency:
 
 def _kind(contingency: Contingency) -> str:
     return f"{'soft' if contingency.soft else 'hard'} {contingency.notion}"
-
-
-def _merged(a: tuple[Any, ...], b: tuple[Any, ...], order: Callable[[Iterable[Any]], list[Any]]) -> tuple[Any, ...]:
-    """All labels of two axes, in the order of the one that has them all, else in the order that all rows would have."""
-    if {*a} >= {*b}:
-        return a
-    return b if {*b} >= {*a} else tuple(order([*a, *b]))
-
-
-def _by_value(labels: Iterable[Any]) -> list[Any]:
-    return sorted(set(labels), key=sort_key)
-
-
-# The order that a table of all rows would have, per axis.
-_ORDERS: tuple[Callable[[Iterable[Any]], list[Any]], ...] = (_by_value, label_order, _by_value)
 
 
 def _read_table(table: ArrayLike) -> Floats:

@@ -37,7 +37,7 @@ def model_card(record: ReportRecord) -> str:
 
     Examples
     --------
-    >>> from fermi.records import AuditRecord, Estimate, PointRecord
+    >>> from fermi.records import AuditRecord, Estimate, GroupRecord, PointRecord, ReportRecord
     >>> groups = (GroupRecord("sex=F", 40, {"yes": Estimate(0.5, 0.35, 0.65)}),)
     >>> found = AuditRecord("demographic_parity", 0.95, 40, 0, ("no", "yes"), ("sex",), groups, ())
     >>> card = model_card(ReportRecord("A model of pay", {}, (PointRecord("model", 0.0, {"test": found}),)))

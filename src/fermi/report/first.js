@@ -26,13 +26,13 @@ const head = (() => {
   return { split, audit: auditOf(model, split), plain: plain && auditOf(plain, split) };
 })();
 
-// How many times as many rows would put the whole interval on one side, if the number stayed.
+// How many such rows would put the whole interval on one side, if the number stayed.
 function moreRows({ reached: [found, low, high], limit }) {
   const away = Math.abs(limit - found);
   if (!isNumber(found) || !isNumber(low) || !away) return "";
   const times = ((limit > found ? high - found : found - low) / away) ** 2;
   if (times <= 1 || times > MANY_TIMES) return "";
-  return ` About ${Math.max(Math.ceil(times), 2)} times as many rows would tell, if the number stayed.`;
+  return ` About ${count(Number((times * head.audit.rows).toPrecision(2)))} such rows would tell, if the number stayed as it is.`;
 }
 
 function boundWords(bound) {
@@ -52,7 +52,7 @@ function verdictWords(verdict) {
     ...named.map(boundWords),
     ` Judged on ${some(head.audit.rows, "row")}${unseen}.`,
     verdict.outcome === "undecided" ? moreRows(named[0]) : "",
-    verdict.needless ? " The plain model is within it already: nothing had to be done." : "",
+    verdict.needless ? ` The plain model ${verdict.outcome === "met" ? "is within it already: nothing had to be done" : "kept it on the rows of the choice, and so it was left as it is"}.` : "",
   ].join(" ").replace(/ +/g, " ").trim(); // prettier-ignore
 }
 

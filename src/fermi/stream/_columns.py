@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,28 @@ def numbers(column: pa.Array, kind: str) -> Floats:
     if doubles.null_count:
         doubles = pc.fill_null(doubles, float("nan"))
     return np.asarray(doubles.to_numpy(zero_copy_only=False))
+
+
+def alike(rows: pa.Table, families: dict[str, str], features: Sequence[str]) -> pa.Table:
+    """Rows whose columns have the types that all files of a source can be joined in; features as their kinds say."""
+    return pa.table(
+        {n: _alike(rows[n].combine_chunks(), families[n] if n in features else "") for n in rows.column_names}
+    )
+
+
+def _alike(column: pa.Array, family: str) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):  # without any chunk
+        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    if pa.types.is_null(column.type) or family == "other":
+        return pa.nulls(len(column))
+    if pa.types.is_dictionary(column.type):
+        words = pa.array(
+            [None if value is None else word(value) or "" for value in column.dictionary.to_pylist()], pa.string()
+        )
+        return pa.DictionaryArray.from_arrays(column.indices, words).cast(pa.string())
+    if family == "number" or pa.types.is_decimal(column.type):
+        return column.cast(pa.float64(), safe=False)
+    return column.cast(pa.timestamp("us"), safe=False) if family == "date" else column
 
 
 def _without(counts: Floats, column: pa.Array, stamps: pa.Array) -> Floats:

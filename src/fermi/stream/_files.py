@@ -6,7 +6,9 @@ import glob
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset
@@ -19,6 +21,7 @@ _TEXT = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t", ".tab": "\t
 _SUFFIXES = (*_PARQUET, *_FEATHER, *_TEXT)
 _BUFFER = 1 << 20  # bytes of a Parquet column that are read at a time: whole row groups may be larger than memory
 _CSV_BLOCK = 8 << 20
+_UNKNOWN_KEY = "__HIVE_DEFAULT_PARTITION__"  # what writers of partitioned folders call a missing value
 
 
 class BadFileError(DataError):
@@ -47,6 +50,7 @@ class SourceFile(NamedTuple):
     place: int
     fragment: Any = None
     schema: Any = None  # of the dataset
+    keys: tuple[tuple[str, str | None], ...] = ()  # columns in the names of its folders, as words
 
     def columns(self) -> dict[str, pa.DataType]:
         """The columns with their types; those of a text file are text."""
@@ -56,7 +60,7 @@ class SourceFile(NamedTuple):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise BadFileError(self.path, f"has several columns called {listed(twice, limit=4)}")
-        return dict(zip(names, schema.types, strict=True))
+        return {name: pa.string() for name, _ in self.keys} | dict(zip(names, schema.types, strict=True))
 
     def units(self) -> list[int]:
         """The parts of the file that can be read each by itself: the row groups of a Parquet file."""
@@ -72,9 +76,12 @@ class SourceFile(NamedTuple):
 
         Columns of `words` come dictionary-encoded where the file has them so.
         """
+        keys = dict(self.keys)
+        own = [name for name in columns if name not in keys]
         with _blamed(self.path):
             place = self._first_row(unit)
-            for batch in self._batches(columns, words, rows, unit):
+            for found in self._batches(own, [name for name in words if name not in keys], rows, unit):
+                batch = _plain(found) if not keys else _with_keys(found, columns, keys)
                 for first in range(0, batch.num_rows, rows):
                     yield place + first, batch.slice(first, rows)
                 place += batch.num_rows
@@ -141,6 +148,26 @@ class SourceFile(NamedTuple):
         return pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
 
 
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A batch whose words are of the types that all of Arrow's functions know."""
+    for j, kind in enumerate(batch.schema.types):
+        if pa.types.is_string_view(kind):
+            batch = batch.set_column(j, batch.schema.names[j], batch.column(j).cast(pa.large_string()))
+    return batch
+
+
+def _with_keys(batch: pa.RecordBatch, columns: Sequence[str], keys: dict[str, str | None]) -> pa.RecordBatch:
+    """A batch with the columns that are in the names of its folders."""
+    found, n = _plain(batch), batch.num_rows
+    for name, value in keys.items():
+        if name in columns:
+            column = pa.nulls(n, pa.string())
+            if value is not None:
+                column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, dtype=np.int32)), pa.array([value]))
+            found = found.append_column(name, column)
+    return found.select(list(columns))
+
+
 class _blamed:
     """A context in which what pyarrow raises becomes an error that names the file."""
 
@@ -165,7 +192,7 @@ def source_files(source: Any) -> list[SourceFile]:
     text = str(source)
     path = Path(text)
     if path.is_dir():
-        found = [str(file) for file in path.rglob("*") if file.is_file() and not file.name.startswith((".", "_"))]
+        found = [str(file) for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path))]
     elif path.is_file():
         found = [text]
     else:
@@ -176,7 +203,19 @@ def source_files(source: Any) -> list[SourceFile]:
     kinds = {_kind(name) for name in known}
     if len(kinds) > 1:
         raise DataError(f"The files in {text!r} are of several formats, {listed(sorted(kinds))}: name those of one.")
-    return [SourceFile(name, place) for place, name in enumerate(known)]
+    inner = [Path(name).relative_to(path) if path.is_dir() else Path("" if path.is_file() else name) for name in known]
+    return [SourceFile(name, place, keys=_keys(inner[place])) for place, name in enumerate(known)]
+
+
+def _hidden(path: Path) -> bool:
+    """Whether a file, or a folder it is in, is not for reading, as the programs that write such folders mean it."""
+    return any(part.startswith((".", "_")) and "=" not in part for part in path.parts)
+
+
+def _keys(path: Path) -> tuple[tuple[str, str | None], ...]:
+    """The columns in the names of a file's folders, as in ``day=2026-11-01/part.parquet``."""
+    named = [part.partition("=") for part in path.parts[:-1] if "=" in part]
+    return tuple((unquote(name), None if value == _UNKNOWN_KEY else unquote(value)) for name, _, value in named if name)
 
 
 def _kind(name: str) -> str:
@@ -185,12 +224,12 @@ def _kind(name: str) -> str:
 
 
 def _fragments(dataset: pyarrow.dataset.Dataset) -> list[SourceFile]:
-    found = list(dataset.get_fragments())
-    if not found:
-        raise bad_argument("source", "is a dataset without files", "some")
     scan: Any = getattr(dataset, "_scan_options", None)
     if scan and scan.get("filter") is not None:
         raise bad_argument("source", "is a dataset with a filter", "a dataset of all rows of its files")
+    found = list(dataset.get_fragments())
+    if not found:
+        raise bad_argument("source", "is a dataset without files", "some")
     return [
         SourceFile(getattr(fragment, "path", f"fragment {place}"), place, fragment, dataset.schema)
         for place, fragment in enumerate(found)

@@ -15,6 +15,7 @@ from fermi.formulas.ermi import nonzero
 from fermi.inputs.cells import Cells
 from fermi.inputs.features import natural_labels
 from fermi.inputs.groups import ARGUMENT, group_label, label_order
+from fermi.inputs.natural import refuse_amounts
 from fermi.inputs.table_encoder import TableEncoder
 from fermi.linear.design import Design, scale_of
 from fermi.linear.table_loop import Tables
@@ -220,6 +221,19 @@ def _design(learned: Learned, coding: Coding, rows: int, n_classes: int, *, inte
     scale = scale_of(square, largest, largest, l2)
     scale[-1] = 1.0
     return Design(np.zeros((0, coding.width + 1)), np.zeros_like(scale), scale, intercept, n_classes, square)
+
+
+def refuse_no_groups(learned: Learned, reading: Reading) -> None:
+    """Refuse sensitive columns that are amounts, or that hold one group alone, as for rows in memory."""
+    import pandas as pd
+
+    for k, name in enumerate(reading.sensitive):
+        values = {words[k] for _, words, _ in learned.joint if words[k] is not None}
+        refuse_amounts(pd.Series(sorted(values), name=name, dtype=object))
+    if len({tuple(words) for _, words, _ in learned.joint if None not in words}) == 1:
+        raise FermiError(
+            f"The sensitive column {listed(reading.sensitive)} holds one group only: there is nothing to compare."
+        )
 
 
 def in_order(coding: Coding, weights: Floats) -> Floats:

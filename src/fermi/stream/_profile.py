@@ -22,6 +22,7 @@ from fermi.stream import _columns as columns_of
 
 _SAMPLE = 1 << 16  # rows
 _MOST_PRODUCTS = 1 << 20  # combinations of dictionary entries that are counted in a table
+MOST_GROUPS = 250_000  # combinations of a label and a group: what is known of each is in memory
 _OF_SAMPLE, _OF_TEST = 1, 2  # which of the numbers of a row
 
 
@@ -200,9 +201,9 @@ class Profile:
             self.columns[name].add(batch.column(name))
         chosen = np.flatnonzero(drawn < self.limit)
         if len(chosen):
+            families = {name: column.family for name, column in self.columns.items()}
             part = pa.Table.from_batches([batch]).take(pa.array(chosen))
-            plain = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in part.columns]
-            self.sample.append(pa.table(dict(zip(part.column_names, plain, strict=True))))
+            self.sample.append(columns_of.alike(part, families, reading.features))
             self.drawn = np.append(self.drawn, drawn[chosen])
             self._thin()
 
@@ -231,6 +232,7 @@ class Profile:
             raise FermiError(
                 f"The target {reading.target!r} has more than {MOST_LABELS} values in {path!r}; expected few."
             )
+        self._refuse_crowds()
         known = np.array([label is not None for label in labels])[coded[0][0]]
         return (batch, None) if known.all() else (batch.filter(pa.array(known)), known)
 
@@ -239,11 +241,19 @@ class Profile:
         for name, column in other.columns.items():
             self.columns[name].merge(column)
         self.joint.update(other.joint)
+        self._refuse_crowds()
         self.unlabelled += other.unlabelled
         self.limit = min(self.limit, other.limit)
         self.sample += other.sample
         self.drawn = np.append(self.drawn, other.drawn)
         self._thin(always=True)
+
+    def _refuse_crowds(self) -> None:
+        if len(self.joint) > MOST_GROUPS:
+            raise FermiError(
+                f"The sensitive columns hold more than {MOST_GROUPS:,} combinations of values and labels; expected "
+                "groups: put numbers into ranges first."
+            )
 
     def _thin(self, *, always: bool = False) -> None:
         """Keep the rows below the limit, which falls by half whenever there are too many."""

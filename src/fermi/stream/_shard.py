@@ -17,6 +17,7 @@ from fermi.stream import _columns as columns_of
 from fermi.stream._coding import Coder, Coding, Rows
 from fermi.stream._files import BadFileError, SourceFile
 from fermi.stream._profile import Profile, Reading, empty_profile
+from fermi.stream._schema import check_columns
 
 T = TypeVar("T")
 
@@ -68,7 +69,7 @@ class Shard:
         return found, bad
 
     def _profile_of(self, file: SourceFile) -> Profile:
-        self._check(file)
+        check_columns(file.path, file.columns(), self.reading.columns, self.families)
         found = empty_profile(self.families, self.reading.features)
         words = [name for name in self.reading.columns if self.families[name] in ("words", "category")]
         n = 0
@@ -79,23 +80,14 @@ class Shard:
             raise BadFileError(file.path, "has no rows")
         return found
 
-    def _check(self, file: SourceFile) -> None:
-        """Refuse a file that lacks a column, or has one of another kind."""
-        own = file.columns()
-        for name in self.reading.columns:
-            if name not in own:
-                raise BadFileError(file.path, f"lacks the column {name!r}")
-            if not columns_of.same_family(columns_of.family_of(own[name]), self.families[name]):
-                kind = self.families[name].replace("flag", "true or false")
-                raise BadFileError(file.path, f"has the column {name!r} as {own[name]}, where other files have {kind}")
-
     def held_out(self, share: float) -> pa.Table:
-        """The rows left for a test as they stand in the files, or this share of them."""
+        """The rows left for a test, or this share of them, not coded."""
         found = []
         for file in self.files:
             for first, batch in file.batches(self.reading.columns, (), self.sizes.batch):
                 kept = self.reading.test_rows(file.place, first, batch.num_rows, share)
-                found.append(pa.Table.from_batches([batch.filter(pa.array(kept))]))
+                part = pa.Table.from_batches([batch.filter(pa.array(kept))])
+                found.append(columns_of.alike(part, self.families, self.reading.features))
         return pa.concat_tables(found, promote_options="permissive")
 
     def leave_out(self, paths: Sequence[str]) -> None:

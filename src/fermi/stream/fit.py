@@ -23,13 +23,13 @@ from fermi.linear.classifier import FermiClassifier
 from fermi.linear.trainer import Fit
 from fermi.stream import _options as options
 from fermi.stream._coding import listed_json
-from fermi.stream._columns import family_of
 from fermi.stream._evaluation import sparse_rows
 from fermi.stream._files import BadFileError, SourceFile, source_files
-from fermi.stream._learned import Learned, Model
+from fermi.stream._learned import Learned, Model, refuse_no_groups
 from fermi.stream._profile import Profile, Reading
 from fermi.stream._run import Run
 from fermi.stream._saving import Saving, learned_in
+from fermi.stream._schema import Schemas
 from fermi.stream._shard import Shard, Sizes
 
 _MOST_TESTED = 1 << 17  # rows
@@ -110,6 +110,7 @@ class Asked:
     keep_sensitive: bool = False
     skip_bad_files: bool = False
     test_size: float = 0.0
+    refuse_amounts: bool = False  # sensitive columns that are no groups: many different numbers, or one value alone
 
 
 class Stream:
@@ -123,7 +124,7 @@ class Stream:
         given = asked.checkpoint if asked.checkpoint is not None else estimator.checkpoint
         self.checkpoint = existing_folder("checkpoint", given)
         self.files = source_files(source)
-        self.test: Any = None  # the rows left for a test, as they stand in the files
+        self.test: Any = None  # the rows left for a test
         self.rows = self.unlabelled = 0  # that train, and that have no label
 
     def fit(self) -> FermiClassifier:
@@ -161,6 +162,8 @@ class Stream:
                 learned = Learned.of(profile, seed, [*skipped, *([e.path, e.reason] for e in bad)])
             else:
                 shards.each("leave_out", [path for path, _ in learned.skipped])
+            if self.asked.refuse_amounts:
+                refuse_no_groups(learned, reading)
             run = Run(self.estimator, self.limits, learned, reading, shards, saving)
             fit = run.train(saved, profile)
             if self.asked.test_size:
@@ -173,28 +176,21 @@ class Stream:
         return self.estimator
 
     def _reading(self, skipped: list[list[str]]) -> tuple[Reading, dict[str, str]]:
-        """The columns to read, and the kind of each by the first file that can be read."""
+        """The columns to read, and the kind of each; without `skip_bad_files` all files have them so."""
         asked, left = self.asked, {path for path, _ in skipped}
-        own = None
-        for file in self.files:
-            if file.path in left:
-                continue
-            try:
-                own = file.columns()
-                break
-            except BadFileError:
-                if not asked.skip_bad_files:
-                    raise
-        if own is None:
-            raise DataError(f"None of the {len(self.files):,} files can be read.")
+        files = [file for file in self.files if file.path not in left]
+        schemas = Schemas.of(files, skip=asked.skip_bad_files)
         wanted = {"target": (self.target,), "sensitive": self.sensitive, "ignore": asked.ignore}
-        options.check_names(own, wanted)
+        options.check_names(schemas.kinds, wanted)
+        families = schemas.families([self.target, *self.sensitive, *asked.ignore])
         out = {self.target, *asked.ignore, *(() if asked.keep_sensitive else self.sensitive)}
-        features = tuple(name for name in own if name not in out)
+        features = tuple(name for name in families if name not in out)
         if not features:
             raise FermiError("No column is left as a feature beside the target and the sensitive columns.")
-        families = {name: family_of(kind) for name, kind in own.items()}
-        return Reading(self.target, self.sensitive, features, 0, asked.test_size), families
+        reading = Reading(self.target, self.sensitive, features, 0, asked.test_size)
+        if not asked.skip_bad_files:
+            schemas.check(reading.columns, families)
+        return reading, families
 
     def _saving(self, reading: Reading) -> Saving | None:
         if self.checkpoint is None:
@@ -263,8 +259,7 @@ def _profiled(shards: Shards) -> tuple[Profile, list[BadFileError]]:
         profile.merge(other)
         bad = [*bad, *more]
     if not profile.rows:
-        reason = f": {bad[0]}" if bad else ", or all lack a label"
-        raise DataError(f"No file has rows to train on{reason}")
+        raise DataError(f"No file has rows to train on: {bad[0]}" if bad else "No row of the files has a label.")
     return profile, bad
 
 

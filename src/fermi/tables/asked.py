@@ -119,8 +119,10 @@ NOTHING = Asked()
 def beyond_noise(figures: Figures) -> str:
     """What lies beyond sampling error, in words."""
     if figures.beyond_noise <= 0.0:
-        return f"no two groups differ by more than {NOISE:g} standard errors"
-    return f"two groups differ by {figures.beyond_noise:.4f} more than {NOISE:g} standard errors explain"
+        return f"no two groups differ by more than sampling error explains ({NOISE:g} standard errors)"
+    return (
+        f"two groups differ by {figures.beyond_noise:.4f} more than sampling error explains ({NOISE:g} standard errors)"
+    )
 
 
 def how_labels_keep(asked: Asked, figures: Figures, label: Any, where: str, *, kept: bool, charged: bool) -> str:

@@ -18,12 +18,13 @@ from fermi.inputs.natural import natural, refuse_amounts
 from fermi.notions import Notion, as_notion
 from fermi.tables.asked import Asked
 from fermi.tables.favourable import wanted_last
-from fermi.tables.folders import Folder, is_folder
+from fermi.tables.folders import Folder
 from fermi.tables.formats import read_table
 from fermi.tables.probabilities import probability_matrix
 from fermi.tables.question import Complete, Question
 from fermi.tables.read_rows import ReadRows, needed, read_rows, taken
 from fermi.tables.reporting import Said, said
+from fermi.tables.together import is_folder
 
 if TYPE_CHECKING:
     pass

@@ -17,6 +17,7 @@ from fermi.tables.task import Task
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from fermi._typing import Ints
 
@@ -24,6 +25,8 @@ _MOST_ROWS = 50_000  # that are looked at for what one column tells of another
 _FEW = 50  # distinct values, of which each may stand for something
 _MANY = 10  # distinct numbers of a sensitive column, which are rather an amount
 _NEARLY = 0.995
+_ALL = 0.9995  # which is written as 100.0%
+_LEFT = 0.05  # of the errors of one answer for all, that a column with hardly any error leaves
 _MOSTLY = 0.9
 _LABELS_LOST = 0.05
 _POSTAL = re.compile(r"\b(zip|postal|postcode|plz)\b", re.IGNORECASE)
@@ -58,10 +61,13 @@ def check_table(frame: pd.DataFrame, task: Task) -> list[Finding]:
     groups = CodedGroups.read(rows[list(task.sensitive)])
     out = {task.target, *task.ignore, *task.sensitive}
     features = [name for name in frame.columns if name not in out]
+    told = {name: _told(rows[name], target, len(classes)) for name in features}
     found = [
-        Finding("leak", name, _LEAK.format(name, task.target))
-        for name in features
-        if _tells(rows[name], target, len(classes))
+        Finding(
+            "leak", name, _LEAK.format(name, task.target, "every row" if share > _ALL else f"{share:.1%} of the rows")
+        )
+        for name, share in told.items()
+        if share
     ]
     leaks = {finding.column for finding in found}
     rest = [name for name in features if name not in leaks]
@@ -74,7 +80,10 @@ def check_table(frame: pd.DataFrame, task: Task) -> list[Finding]:
     return [*found, *amounts, *([] if amounts else _small(groups)), *_lost(frame, task)]
 
 
-_LEAK = "The column {0!r} tells {1!r} in (nearly) every row, as a copy of the answer would: if so, `ignore` {0!r}."
+_LEAK = (
+    "The column {0!r} tells {1!r} in {2}, as a copy of the answer would, or what was written down after it: if so, "
+    "`ignore` {0!r}."
+)
 
 
 def _codes(column: pd.Series[Any]) -> tuple[Ints, Any]:
@@ -84,31 +93,46 @@ def _codes(column: pd.Series[Any]) -> tuple[Ints, Any]:
     return codes.astype(np.int64), values
 
 
-def _tells(column: pd.Series[Any], target: Ints, n_classes: int) -> bool:
-    """Whether a column determines the target: value by value, or by one threshold."""
+def _told(column: pd.Series[Any], target: Ints, n_classes: int) -> float:
+    """The share of rows whose target a column tells, value by value or by one threshold; 0 where it leaves errors."""
     import pandas as pd
 
+    n = len(target)
+    sizes = np.bincount(target, minlength=n_classes)
     codes, values = _codes(column)
-    if 1 < len(values) <= _FEW:
+    if 1 < len(values) <= min(_FEW, n / _MANY):
         table = np.zeros((len(values) + 1, n_classes))
         np.add.at(table, (codes, target), 1.0)
-        return bool(table.max(axis=1).sum() >= _NEARLY * len(target) > table.sum(axis=0).max())
+        return _enough(float(table.max(axis=1).sum()), n, sizes)
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     there = np.isfinite(numbers)
-    if n_classes != 2 or there.mean() < _MOSTLY:
-        return False
-    one = target[there] == 1
-    n, rest = int(one.sum()), int((~one).sum())
-    if not n or not rest:
-        return False
-    area = (float(rankdata(numbers[there])[one].sum()) - n * (n + 1) / 2) / (n * rest)
-    return max(area, 1.0 - area) >= _NEARLY
+    if n_classes != 2 or there.mean() < _MOSTLY or n < _FEW:
+        return 0.0
+    known, one = numbers[there], target[there] == 1
+    if one.all() or not one.any():
+        return 0.0
+    order = np.argsort(known, kind="stable")
+    below = np.r_[0, np.cumsum(np.where(one[order], 1, -1))]  # ones less zeros below each threshold
+    cuts = np.r_[0, 1 + np.flatnonzero(np.diff(known[order])), len(known)]  # between values that differ
+    right = np.r_[(~one).sum() + below[cuts], one.sum() - below[cuts]].max()
+    zeros = int((~one).sum())
+    area = (float(rankdata(known)[one].sum()) - one.sum() * (one.sum() + 1) / 2) / (one.sum() * zeros)
+    if min(zeros, len(known) - zeros) >= _MANY and max(area, 1.0 - area) >= _NEARLY:
+        return float(right) / len(known)
+    return _enough(float(right), len(known), np.bincount(target[there], minlength=n_classes))
+
+
+def _enough(right: float, n: int, sizes: Ints) -> float:
+    """The share of rows that are right, or 0 where more errors are left than hardly any."""
+    errors = n - int(sizes.max())
+    return right / n if errors >= _MANY and n - right <= _LEFT * errors else 0.0
 
 
 def _proxies(rows: pd.DataFrame, names: list[str], groups: CodedGroups) -> list[Finding]:
-    """Columns that give the group away: by each of their values, or as 0/1 columns that stand for one group each."""
+    """Columns that give the group away: by their values, as 0/1 columns of one group each, or as those of the rest."""
     known, told = groups.codes >= 0, []
     n_groups = len(groups.labels)
+    pure: dict[int, list[tuple[str, NDArray[np.bool_]]]] = {}  # by group: two-valued columns with rows of it alone
     for name in names:
         codes, values = _codes(rows[name])
         if not 1 < len(values) <= _FEW:
@@ -118,6 +142,11 @@ def _proxies(rows: pd.DataFrame, names: list[str], groups: CodedGroups) -> list[
         whole = table.max(axis=1).sum() >= _NEARLY * known.sum() > table.sum(axis=0).max()
         if whole or (len(values) == 2 and _stands_for_a_group(table[:2])):
             told.append(name)
+        elif len(values) == 2 and (found := _rows_of_one_group(table[:2])) is not None:
+            line, group = found
+            pure.setdefault(group, []).append((name, codes[known] == line))
+    for group, columns in pure.items():
+        told += _siblings(columns, groups.codes[known] == group)
     if not told:
         return []
     words = (
@@ -135,6 +164,25 @@ def _stands_for_a_group(table: Any) -> bool:
         if line[group] >= SMALL / 3 and line[group] >= _NEARLY * line.sum() and line[group] >= _NEARLY * sizes[group]:
             return True
     return False
+
+
+def _rows_of_one_group(table: Any) -> tuple[int, int] | None:
+    """Which of two values holds rows of one group and hardly any other, and of which; None if none does."""
+    for line, sizes in enumerate(table):
+        if sizes.sum() >= _MANY and sizes.max() >= _NEARLY * sizes.sum():
+            return line, int(sizes.argmax())
+    return None
+
+
+def _siblings(columns: list[tuple[str, NDArray[np.bool_]]], group: NDArray[np.bool_]) -> list[str]:
+    """The columns of a group that together stand for it, as the rest of one-hot columns do: no two overlap."""
+    taken: list[str] = []
+    covered = np.zeros(len(group), dtype=bool)
+    for name, rows in sorted(columns, key=lambda pair: -int(pair[1].sum())):
+        if (rows & covered).sum() <= (1.0 - _NEARLY) * rows.sum():
+            covered |= rows
+            taken.append(name)
+    return taken if (covered & group).sum() >= _NEARLY * group.sum() else []
 
 
 def _words(column: pd.Series[Any]) -> list[str]:
@@ -155,7 +203,7 @@ def _identifier(column: pd.Series[Any]) -> Iterator[Finding]:
         yield Finding(
             "identifier",
             str(column.name),
-            f"The column {column.name!r} has another whole number in every row, as identifiers do: if it is one, "
+            f"The column {column.name!r} has a different whole number in every row, as identifiers do: if it is one, "
             f"`ignore` {column.name!r}.",
         )
 
@@ -233,8 +281,8 @@ def _small(groups: CodedGroups) -> Iterator[Finding]:
     if few:
         shown = ", ".join(few[:6]) + (f" and {len(few) - 6} more" if len(few) > 6 else "")
         words = (
-            f"Groups too small to say anything of a quarter of their rows: {shown}. `labels` puts values together; "
-            "`slack` 1 allows for their sampling error."
+            f"Groups of so few rows that the quarter kept for the test can hardly judge them: {shown}. `labels` puts "
+            "values together; `slack` 1 makes allowance for their sampling error."
         )
         yield Finding("small", ", ".join(str(name) for name in groups.columns), words)
 

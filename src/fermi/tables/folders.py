@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import glob
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from fermi._typing import Ints
 from fermi.engines import Shards
 from fermi.errors import DataError, FermiError, listed
 from fermi.tables.formats import understood
+from fermi.tables.together import files_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,16 +23,12 @@ _MOST_COMBINATIONS = 1_000_000
 _OFTEN = 100_000  # combinations of several batches, above which they are counted together
 
 
-def is_folder(source: str) -> bool:
-    """Whether a name is that of a folder, or a pattern that stands for files."""
-    return Path(source).is_dir() or (glob.has_magic(source) and not Path(source).is_file())
-
-
 class Folder:
     """The files of a folder, or those that a pattern stands for; all of one format, read by columns.
 
     Columns that are in the names of folders, as in ``day=2026-11-01/part.parquet``, are columns like the others. Files
-    whose names begin with a dot or an underscore are left out, as the programs that write such folders mean it.
+    whose names, or those of their folders, begin with a dot or an underscore are left out, as the programs that write
+    such folders mean it.
 
     Attributes
     ----------
@@ -44,9 +40,7 @@ class Folder:
 
     def __init__(self, source: str | Path) -> None:
         self.source = str(source)
-        named = glob.iglob(self.source, recursive=True)  # noqa: PTH207, a pattern may begin anywhere
-        found = Path(source).rglob("*") if Path(source).is_dir() else map(Path, named)
-        paths = sorted(path for path in found if path.is_file() and path.name[0] not in "._")
+        paths = files_of(source)
         kinds = {_format(path) for path in paths} - {None}
         self.files = [str(path) for path in paths if _format(path) is not None]
         if not self.files:

@@ -13,7 +13,8 @@ from fermi._files import whole_file
 from fermi._optional import require
 from fermi.errors import DataError, bad_argument, listed
 from fermi.inputs.natural import MISSING
-from fermi.tables.text_files import PACKED, layout, opened, with_decimal_points
+from fermi.tables.text_files import LINES, PACKED, Layout, layout, opened, titles_above, with_decimal_points
+from fermi.tables.together import MOST_BYTES, files_of, is_folder, is_large, keys_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,12 +33,15 @@ def read_raw(path: str | Path) -> pd.DataFrame:
 
     Whether a column holds numbers is not for a file to say: the same column of a file with fewer rows may look
     otherwise. A CSV or TSV file may be packed (``.csv.gz``, ``.bz2``, ``.zip``, ``.zst``) and have any usual separator
-    and encoding. ``-`` is standard input.
+    and encoding, and lines of a title above its header. ``-`` is standard input. The files of a folder or of a pattern
+    are one table, if they are small enough.
     """
     if str(path) == STANDARD_INPUT:
         return _from_standard_input()
     if str(path).startswith(("http:", "https:")):
         raise DataError(f"{str(path)!r} is an address in the web: download the file first, and give its name.")
+    if is_folder(str(path)):
+        return _from_folder(str(path))
     path = Path(path)
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}.")
@@ -67,6 +71,31 @@ def _from_standard_input() -> pd.DataFrame:
         file = Path(folder) / f"standard input{suffix}"
         file.write_bytes(data)
         return read_raw(file)
+
+
+def _from_folder(source: str) -> pd.DataFrame:
+    """Read all files of a folder or a pattern as one table; all must have the same columns, in whatever order."""
+    import pandas as pd
+
+    paths = [path for path in files_of(source) if path.name.lower().endswith(tuple(_FORMATS))]
+    if not paths:
+        raise DataError(f"There are no files in {source!r}; expected some that end in one of {', '.join(_FORMATS)}.")
+    if is_large(source):
+        raise DataError(f"The files in {source!r} are more than {MOST_BYTES / 1e6:g} MB, too much for one table.")
+    frames: list[pd.DataFrame] = []
+    for path in paths:
+        frame = read_raw(path)
+        frame = frame.assign(**{name: value for name, value in keys_in(path, source).items() if name not in frame})
+        if frames and set(frame.columns) != set(frames[0].columns):
+            other = sorted(set(frame.columns) ^ set(frames[0].columns))
+            raise DataError(
+                f"The files {str(paths[0])!r} and {str(path)!r} have other columns, {listed(other, limit=4)}. "
+                "A pattern in quotation marks, such as 'rows/*.csv', names some of the files."
+            )
+        frames.append(frame)
+    found = pd.concat(frames, ignore_index=True)
+    found.attrs.update(frames[0].attrs)
+    return found
 
 
 def understood(frame: pd.DataFrame) -> pd.DataFrame:
@@ -125,7 +154,7 @@ def _text(separator: str) -> _Format:
             found = layout(file, separator)
             for encoding in found.encodings:
                 try:
-                    frame = _read_text(file, path, found.separator, encoding)
+                    frame = _read_text(file, path, found, encoding)
                 except UnicodeDecodeError:
                     if encoding == found.encodings[-1]:
                         raise
@@ -146,10 +175,11 @@ def _text(separator: str) -> _Format:
     return _Format("CSV" if separator == "," else "TSV", read, write)
 
 
-def _read_text(file: IO[bytes], path: Path, separator: str, encoding: str) -> pd.DataFrame:
+def _read_text(file: IO[bytes], path: Path, found: Layout, encoding: str) -> pd.DataFrame:
     import pandas as pd
 
-    options: dict[str, Any] = {"sep": separator, "skipinitialspace": separator != "\t", "dtype": str}
+    options: dict[str, Any] = {"sep": found.separator, "skipinitialspace": found.separator != "\t", "dtype": str}
+    options |= {"skiprows": found.titles}
     options |= {"na_filter": False, "encoding": "utf-8-sig" if encoding == "utf-8" else encoding}
     file.seek(0)
     header = pd.read_csv(file, header=None, nrows=1, **options).iloc[0]
@@ -170,10 +200,11 @@ def _excel() -> _Format:
 
         require("openpyxl", extra="excel")
         options: dict[str, Any] = {"dtype": str, "na_filter": False, "engine": "openpyxl"}
-        header = pd.read_excel(path, header=None, nrows=1, **options)
-        if len(header):
-            _refuse_twice(header.iloc[0].str.strip(), path)
-        frame: pd.DataFrame = pd.read_excel(path, **options)
+        head = pd.read_excel(path, header=None, nrows=LINES, **options)
+        titles = titles_above((head != "").sum(axis=1).tolist())
+        if len(head):
+            _refuse_twice(head.iloc[titles].str.strip(), path)
+        frame: pd.DataFrame = pd.read_excel(path, skiprows=titles, **options)
         return frame
 
     def write(frame: pd.DataFrame, path: Path) -> None:

@@ -80,8 +80,8 @@ def with_verdict(
 
 
 def _bounds(asked: Asked) -> list[str]:
-    """The bounds as the options of the command."""
-    return [f"--{name.replace('_', '-')} {value:g}" for name, value in asdict(asked).items() if value is not None]
+    """The bounds as settings."""
+    return [f"{name}={value:g}" for name, value in asdict(asked).items() if value is not None]
 
 
 def _on_test_rows(point: PointRecord) -> dict[str, AuditRecord]:
@@ -113,8 +113,8 @@ def facts_of(rows: Prepared, kind: str, source: str, counts: dict[str, int]) -> 
         "Sensitive columns as features": "yes: prediction needs them" if task.keep_sensitive else "no",
         "Columns used": ", ".join(column.name for column in used),
         "Columns left out": ", ".join(column.name for column in rows.encoder.columns if column.kind == "ignored"),
-        "Settings": f"--notion {task.notion} --model {kind} --attributes {task.attributes} --seed {task.seed} "
-        f"--test-size {task.test_size:g}",
+        "Settings": f"notion={task.notion} model={kind} attributes={task.attributes} seed={task.seed} "
+        f"test_size={task.test_size:g}",
         "Software": f"fermi {fermi.__version__}",
         "Date": today(),
     }

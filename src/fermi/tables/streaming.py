@@ -64,7 +64,7 @@ def train_stream(source: str, task: Task, lam: float, how: Streaming) -> StreamT
     estimator = FermiClassifier(fairness, lam, **options)
     asked = Asked(
         task.target, task.sensitive, how.passes, how.checkpoint, how.memory, task.ignore, task.keep_sensitive,
-        how.skip_bad_files, task.test_size,
+        how.skip_bad_files, task.test_size, refuse_amounts=True,
     )  # fmt: skip
     notes: list[str] = []
     began = time.perf_counter()
@@ -119,8 +119,7 @@ def _facts(source: str, task: Task, model: Any, rows: dict[str, int]) -> dict[st
         "Features": f"{len(model.encoder_.features):,} from {len(used):,} columns",
         "Sensitive columns as features": "yes: prediction needs them" if task.keep_sensitive else "no",
         "Columns used": ", ".join(column.name for column in used),
-        "Settings": f"--notion {task.notion} --attributes {task.attributes} --seed {task.seed} "
-        f"--test-size {task.test_size:g}",
+        "Settings": f"notion={task.notion} attributes={task.attributes} seed={task.seed} test_size={task.test_size:g}",
         "Software": f"fermi {fermi.__version__}",
         "Date": today(),
     }

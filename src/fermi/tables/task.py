@@ -103,7 +103,7 @@ class Task:
 
     def wanted(self, classes: Sequence[Any], needed_by: str = "") -> Any:
         """The label that people want, as named or known; `needed_by` refuses to go on without it."""
-        return favourable_label(self.advantaged, classes, needed_by)
+        return favourable_label(self.advantaged, classes, needed_by, self.target)
 
 
 class Part(NamedTuple):
@@ -148,7 +148,7 @@ class Prepared:
         """Say which label was taken for the one that people want, where nobody named it."""
         if self.favourable is None or self.task.advantaged:
             return []
-        return [f"Taken as the label that people want: {self.favourable!r}. `advantaged` says otherwise."]
+        return [f"Taken as the label that people want: {self.favourable!r}. If it is not, `advantaged` names another."]
 
 
 def prepare(frame: pd.DataFrame, task: Task, test: pd.DataFrame | None = None) -> Prepared:

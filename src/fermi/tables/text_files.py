@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _HEAD = 1 << 16
+LINES = 50  # that are looked at for a title above the header
 _SEPARATORS = (",", ";", "\t", "|")
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _OLDER = ("cp1252", "latin-1")  # what is no UTF-8; the second takes any bytes
@@ -27,10 +28,11 @@ PACKED = (".gz", ".bz2", ".zip", ".zst")
 
 
 class Layout(NamedTuple):
-    """How the text of a file is to be read."""
+    """How the text of a file is to be read; `titles` are the lines above the header."""
 
     encodings: tuple[str, ...]
     separator: str
+    titles: int = 0
 
 
 def opened(path: Path) -> IO[bytes]:
@@ -55,7 +57,7 @@ def opened(path: Path) -> IO[bytes]:
 
 
 def layout(file: IO[bytes], separator: str) -> Layout:
-    """Look at the beginning of a file: its encoding by its mark, and the separator that its header has most of.
+    """Look at the beginning of a file: its encoding, the lines above its header, and the separator of that.
 
     Parameters
     ----------
@@ -70,10 +72,34 @@ def layout(file: IO[bytes], separator: str) -> Layout:
         marked = "utf-16-le" if head[1:2] == b"\0" else "utf-16-be"
     encodings = (marked,) if marked is not None else ("utf-8", *_OLDER)
     text = head.decode(encodings[0] if marked else "latin-1", errors="replace")
-    header = re.sub(r'"[^"]*"', "", text.lstrip("\ufeff\r\n").partition("\n")[0])
+    lines = re.sub(r'"[^"]*"', "x", text.lstrip("\ufeff")).split("\n")  # line breaks that are quoted end no line
+    lines = lines[: min(LINES, max(len(lines) - 1, 1))]  # the last may be cut short
+    titles = titles_above([max(_filled(line, each) for each in _SEPARATORS) for line in lines])
+    header = next((line for line in lines[titles:] if line.strip()), "")
     counts = {each: header.count(each) for each in _SEPARATORS}
     best = max(_SEPARATORS, key=lambda each: counts[each])
-    return Layout(encodings, separator if counts[separator] >= counts[best] else best)
+    return Layout(encodings, separator if counts[separator] >= counts[best] else best, titles)
+
+
+def _filled(line: str, separator: str) -> int:
+    """How many entries of a line are not empty."""
+    return sum(bool(entry.strip()) for entry in line.split(separator))
+
+
+def titles_above(filled: list[int]) -> int:
+    """How many lines stand above the header, by how many entries of each are not empty: a title has one or two.
+
+    Examples
+    --------
+    >>> titles_above([1, 0, 8, 8, 7]), titles_above([8, 8, 7]), titles_above([2, 3, 3])
+    (2, 0, 0)
+    """
+    rest = sorted(count for count in filled[1:] if count)
+    typical = rest[len(rest) // 2] if rest else 0
+    most = min(2, typical // 3)
+    if typical < 3 or filled[0] > most:
+        return 0
+    return next(j for j, count in enumerate(filled) if count > most)
 
 
 def with_decimal_points(column: pd.Series[Any], separator: str) -> pd.Series[Any]:

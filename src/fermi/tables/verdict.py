@@ -11,6 +11,7 @@ from fermi.tables.asked import Asked
 
 _BEGIN: dict[Outcome, str] = {"met": "Met", "missed": "Missed", "undecided": "Cannot be told with these rows"}
 _NEEDLESS = " The plain model is within it already: nothing had to be done."
+_LEFT = " The plain model kept it on the rows of the choice, and so it was left as it is."
 _MOST = 100  # times as many rows: nobody has those
 
 
@@ -51,7 +52,9 @@ def judge(
     outcome: Outcome = "missed" if "missed" in outcomes else "met" if outcomes == {"met"} else "undecided"
     first = next(audit for audit in audits.values())
     sentence = f"{_BEGIN[outcome]}: {_told(bounds, outcome, first.rows)}"
-    return VerdictRecord(outcome, bounds, sentence + (_NEEDLESS if needless else ""), needless)
+    return VerdictRecord(
+        outcome, bounds, sentence + ((_NEEDLESS if outcome == "met" else _LEFT) if needless else ""), needless
+    )
 
 
 def _bounds(asked: Asked, audit: AuditRecord, told: JudgedRecord, rows: str, *, kept: bool) -> Iterator[BoundRecord]:
@@ -124,7 +127,7 @@ def _told(bounds: tuple[BoundRecord, ...], outcome: Outcome, rows: float) -> str
     parts = [f"{_in_words(bound)}" + (f" ({bound.rows})" if several else "") for bound in named]
     words = "; ".join(parts) + f". Judged on {rows:,.0f} rows that had no part in the choice."
     if outcome == "undecided":
-        words += "".join(_more_rows(bound) for bound in named[:1])
+        words += "".join(_more_rows(bound, rows) for bound in named[:1])
     return words
 
 
@@ -137,8 +140,8 @@ def _in_words(bound: BoundRecord) -> str:
     return f"{wanted}; it is {reached.value:.3f} [{reached.low:.3f}, {reached.high:.3f}]"
 
 
-def _more_rows(bound: BoundRecord) -> str:
-    """How many times as many rows would put the whole interval on one side, if the number stayed."""
+def _more_rows(bound: BoundRecord, rows: float) -> str:
+    """How many rows would put the whole interval on one side, if the number stayed."""
     reached = bound.reached
     away = abs(bound.limit - reached.value)
     if math.isnan(reached.value) or not away:
@@ -147,4 +150,4 @@ def _more_rows(bound: BoundRecord) -> str:
     times = (abs(nearer - reached.value) / away) ** 2
     if times > _MOST or times <= 1.0:
         return ""
-    return f" About {max(math.ceil(times), 2)} times as many would tell, if the number stayed."
+    return f" About {float(f'{times * rows:.2g}'):,.0f} such rows would tell, if the number stayed as it is."

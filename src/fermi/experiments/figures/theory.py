@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +12,7 @@ import pandas as pd
 from fermi.experiments.figure import Cell, CellRecord, Figure
 from fermi.experiments.judging.claims import HEADER
 from fermi.experiments.statements.listed import PARTS, STATEMENTS
-from fermi.experiments.statements.statement import Statement, Verdict, judge
+from fermi.experiments.statements.statement import Measured, Statement, half_width, judge
 
 PRINTED, CONTROL = "printed", "control"
 INTRODUCTION = """Every statement is judged by a check that can come out either way. *Held*: no counterexample was
@@ -39,25 +41,35 @@ def run(cell: Cell) -> CellRecord:
     return {"measured": statement.measure(claim, cell["quick"])}
 
 
-def found(records: pd.DataFrame, name: str, variant: str) -> Verdict | None:
-    """The verdict on a statement or its control, from the records; none where it was not run."""
+def measured(records: pd.DataFrame, name: str, variant: str) -> Measured | None:
+    """What was measured about a statement or its control, from the records; none where it was not run."""
     some = records[(records["statement"] == name) & (records["variant"] == variant)]
-    return None if some.empty else judge(some["measured"].iloc[0])
+    return None if some.empty else some["measured"].iloc[0]
 
 
 def line(statement: Statement, records: pd.DataFrame) -> str | None:
     """The line of a statement: its words, place, verdict and figures, and what the control came to."""
-    own, control = (found(records, statement.name, variant) for variant in (PRINTED, CONTROL))
+    own, control = (measured(records, statement.name, variant) for variant in (PRINTED, CONTROL))
     if own is None:
         return None
-    figures = own[1] + (f". Control, {statement.control_text}: {control[0]}" if control else "")
-    return f"| {statement.text} | {statement.place} | {own[0]} | {figures} |"
+    word, figures = judge(own)
+    width = half_width(own)
+    figures += f". Control, {statement.control_text}: {judge(control)[0]}" if control else ""
+    spread = "" if math.isnan(width) else f"± {width:.2g}"
+    return f"| {literal(statement.text)} | {statement.place} | {word} | {spread} | {literal(figures)} |"
+
+
+def literal(text: str) -> str:
+    """A text in which Markdown takes no * or _ of a formula for emphasis; code between backticks is as it was."""
+    parts = text.split("`")
+    parts[::2] = [re.sub(r"([*_])", r"\\\1", part) for part in parts[::2]]
+    return "`".join(parts)
 
 
 def summarise(records: pd.DataFrame) -> str:
     """The page: one table of all statements, then how many of each word, by part."""
     lines = [text for statement in STATEMENTS.values() if (text := line(statement, records)) is not None]
-    table = ["## What the paper claims", "", HEADER, "|---|---|---|---|", *lines]
+    table = ["## What the paper claims", "", HEADER, "|---|---|---|---|---|", *lines]
     counted = [
         "## By part",
         "",
@@ -65,7 +77,7 @@ def summarise(records: pd.DataFrame) -> str:
         "|---|---|---|---|---|",
     ]
     for part, statements in PARTS.items():
-        words = [verdict[0] for s in statements if (verdict := found(records, s.name, PRINTED)) is not None]
+        words = [judge(own)[0] for s in statements if (own := measured(records, s.name, PRINTED)) is not None]
         shares = (str(words.count(word)) for word in ("held", "refuted", "not shown", "could not be tested here"))
         counted.append(f"| {part} | " + " | ".join(shares) + " |")
     seconds = f"Seconds of all checks: {_seconds(records):.0f}, on one core each."

@@ -56,6 +56,11 @@ def ermi(case: Case) -> float:
     return float(sum(p * (P * P / product(P)).sum() for p, P in case) - 1.0)
 
 
+def root_of_ermi(case: Case) -> float:
+    """√D_R; of a law so near to independence that its ERMI is rounded below zero, 0."""
+    return math.sqrt(max(ermi(case), 0.0))
+
+
 def chi_square(case: Case) -> float:
     """The χ² divergence between law and product of margins, by its definition."""
     return float(sum(p * ((P - product(P)) ** 2 / product(P)).sum() for p, P in case))

@@ -145,7 +145,7 @@ def ordered(sign: float) -> Parts:
 
 def norms(factor: float) -> Parts:
     """L_q is at most a multiple of √D_R."""
-    return {f"q = {q:g}": lambda c, q=q: (laws.lq(c, q), factor * math.sqrt(laws.ermi(c))) for q in NORMS}  # type: ignore[misc]
+    return {f"q = {q:g}": lambda c, q=q: (laws.lq(c, q), factor * laws.root_of_ermi(c)) for q in NORMS}  # type: ignore[misc]
 
 
 def _information(c: Case, order: float) -> float:
@@ -239,8 +239,8 @@ STATEMENTS = (
     ),
     Statement(
         "lemma-8", "The conditional L∞ violation is at most √D_R / p_S^min, discrete predictions", "lemma 8",
-        unconditional_inequalities, {"": lambda c: (laws.conditional_gap(c), math.sqrt(laws.ermi(c)) / laws.rarest(c))},
-        {"": lambda c: (laws.conditional_gap(c), math.sqrt(laws.ermi(c)))}, "it is at most √D_R",
+        unconditional_inequalities, {"": lambda c: (laws.conditional_gap(c), laws.root_of_ermi(c) / laws.rarest(c))},
+        {"": lambda c: (laws.conditional_gap(c), laws.root_of_ermi(c))}, "it is at most √D_R",
     ),
     Statement(
         "lemma-8-proof", "Σ (p(ŷ, s) − p(ŷ)p(s))² = D_R, the last line of the proof", "lemma 8, proof",
@@ -249,8 +249,8 @@ STATEMENTS = (
     ),
     Statement(
         "lemma-9", f"The same for {_OPPORTUNITY}, with the least p(s\\|y) of the advantaged labels", "lemma 9",
-        inequalities, {"": lambda c: (laws.conditional_gap(c), math.sqrt(laws.ermi(c)) / laws.rarest(c))},
-        {"": lambda c: (laws.conditional_gap(c), math.sqrt(laws.ermi(c)))}, "it is at most √D_R",
+        inequalities, {"": lambda c: (laws.conditional_gap(c), laws.root_of_ermi(c) / laws.rarest(c))},
+        {"": lambda c: (laws.conditional_gap(c), laws.root_of_ermi(c))}, "it is at most √D_R",
     ),
     Statement(
         "every-bound", "Every inequality of `fermi.bounds`, as corrected", "not in the paper", package_bounds, False,

@@ -125,6 +125,14 @@ def judge(measured: Mapping[str, Any]) -> Verdict:
     return kinds[measured["kind"]](measured)
 
 
+def half_width(measured: Mapping[str, Any]) -> float:
+    """Half the width of the widest interval behind a verdict; NaN where nothing was estimated."""
+    if measured["kind"] == "several":
+        widths = [half_width(part) for part in measured["parts"].values()]
+        return max((width for width in widths if not math.isnan(width)), default=math.nan)
+    return float(measured["half_width"]) if measured["kind"] == "compared" else math.nan
+
+
 def _judge_every(one: Mapping[str, Any]) -> Verdict:
     """One counterexample refutes; without any the share of them is below 3/n at 95%."""
     n, found = int(one["draws"]), int(one["violations"])

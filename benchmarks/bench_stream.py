@@ -9,9 +9,10 @@ every entrant in turn and the best of three turns: a scan by pyarrow of the same
 of dictionary-encoded text, which `fit_stream` reads), an exact pass, an epoch of sgda. Beside the rows per second of
 the clock are those per second of processor time, all threads added up, which other work on the machine changes less.
 
-Once with all cores, and then all on one: there Vowpal Wabbit passes over its own cache file (a binary copy of the rows,
-so that it neither decodes Parquet nor hashes; run by its library's native driver), and SGDClassifier.partial_fit takes
-the very batches, coded by this package as dense rows. Neither is fair: they minimise the logistic loss alone.
+Once with all cores that the process may use, and then all on one: there Vowpal Wabbit passes over its own cache file (a
+binary copy of the rows, so that it neither decodes Parquet nor hashes; run by its library's native driver), and
+SGDClassifier.partial_fit takes the very batches, coded by this package as dense rows. Neither is fair: they
+minimise the logistic loss alone.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def measure(dataset: str | None = None, quick: bool = False) -> list[dict[str, A
             cases += [_memory(part, n, what) for what in COMMANDS]
         first = folder / f"rows-{sizes[0]}"
         cases.append(_objective(first, sizes[0]))
-        for cores in ("all", "one"):
+        for cores in ("all", "one") if len(os.sched_getaffinity(0)) > 1 else ("one",):
             script = [__file__, "speed", cores, str(first), str(folder)]
             cases += json.loads(_child(script)["out"])
         return cases
@@ -240,7 +241,7 @@ def speed(cores: str, folder: str, work: str) -> list[dict[str, Any]]:
     scans = [best["pyarrow scan"], best["pyarrow scan, dictionaries"]]
     return [
         {
-            "case": f"speed, {cores} cores: {name}",
+            "case": f"speed, {cores} core{'s' * (cores == 'all')}: {name}",
             **found,
             "of_the_scan": found["rows_per_second"] / max(scan["rows_per_second"] for scan in scans),
             "of_the_scan_processor": found["per_processor_second"]

@@ -3,7 +3,7 @@
 The base is 200,000 rows of 13 numbers and 5 categories with two classes and four groups. Processor time of the whole
 process, the thread that reads included, and the least of three turns, so that a busy machine changes little. With more
 than eight classes an exact evaluation reads the rows twice, which is part of its cost here. The picture goes to
-docs/pictures/stream_costs.png.
+docs/images/stream-costs.png.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fermi.cli.bench import load
 from fermi.linear.solvers.sgda import SGDA
 from fermi.stream import _epochs as epochs
 
-PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "stream_costs.png"
+PICTURE = Path(__file__).parents[1] / "docs" / "images" / "stream-costs.png"
 BASE = {"rows": 200_000, "numbers": 13, "categories": 5, "classes": 2, "groups": 4}
 AXES: dict[str, list[int]] = {
     "rows": [100_000, 200_000, 400_000, 800_000],
@@ -96,7 +96,6 @@ def draw(cases: list[dict[str, Any]]) -> None:
     axes[0].set_ylabel("processor seconds")
     axes[0].legend(frameon=False)
     figure.tight_layout()
-    PICTURE.parent.mkdir(exist_ok=True)
     figure.savefig(PICTURE, dpi=110)
     plt.close(figure)
 

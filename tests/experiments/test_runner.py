@@ -19,6 +19,7 @@ import fermi
 from fermi import experiments
 from fermi.cli import main
 from fermi.experiments import Figure, runner
+from fermi.experiments.figure import Together
 from fermi.experiments.judging.claims import Claim, Verdict, untestable, verdicts
 from fermi.experiments.judging.index import index
 from fermi.experiments.recorded import RECORDS, keep, kept
@@ -90,6 +91,34 @@ def test_finished_cells_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Mo
     experiments.reproduce("squares", output=tmp_path)
     assert len(CALLS) == 5
     assert not list(folder.glob("*.part*"))
+
+
+def test_cells_that_run_together_have_a_record_and_a_share_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[list[int]] = []
+
+    def both(cells: Any) -> Any:
+        calls.append([cell["x"] for cell in cells])
+        if 4 in calls[-1]:
+            raise ValueError("not these")
+        return [{"square": cell["x"] ** 2} for cell in cells]
+
+    alone = squares()
+    figure_is(monkeypatch, replace(alone, together=Together(lambda cell: cell["x"] // 2, both)))
+    cells = {alone.key(cell): cell for cell in alone.cells(False)}
+    groups = runner._groups("squares", cells)
+    assert [[cell["x"] for cell in group.values()] for group in groups] == [[0, 1], [2, 3], [4]]
+    first = runner._run_group("squares", groups[0])
+    assert [key for key, _ in first] == list(groups[0])  # a cell keeps its key, whoever runs with it
+    assert [records[0]["square"] for _, records in first if not isinstance(records, str)] == [0, 1]
+    seconds = {records[0]["cell_seconds"] for _, records in first if not isinstance(records, str)}
+    assert len(seconds) == 1
+    CALLS.clear()
+    rest = {alone.key(cell): cell for cell in ({"x": 3}, {"x": 4})}
+    singly = runner._run_group("squares", rest)  # where they fail together, each is run by itself
+    assert CALLS == [3, 4]
+    assert [records[0]["square"] for _, records in singly if not isinstance(records, str)] == [9, 16]
 
 
 def without_date(page: Path) -> list[str]:

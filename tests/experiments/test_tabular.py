@@ -13,7 +13,7 @@ pytest.importorskip("torch", reason="the extra `torch` is not installed")
 pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
 
 
-from fermi import baselines
+from fermi.baselines.common.several import fit_each
 from fermi.experiments.figures import fig2
 from fermi.experiments.runs import tabular
 from fermi.measures import parity_difference
@@ -57,16 +57,17 @@ def test_a_cell_on_a_table(adult_home: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert parts[0].mean() == pytest.approx(0.5, abs=0.01)
     assert split.parts(0, None)[0].mean() == pytest.approx(0.25, abs=0.01)
     seen: list[Any] = []
-    fit = baselines.Baseline.fit
 
-    def spy(self: Any, X: Any, y: Any, *, sensitive_features: Any) -> Any:
-        seen.append(X.index)
-        return fit(self, X, y, sensitive_features=sensitive_features)
+    def spy(method: Any, strengths: Any, X: Any, y: Any, *, sensitive_features: Any) -> Any:
+        seen.append((X, y.index))
+        return fit_each(method, strengths, X, y, sensitive_features=sensitive_features)
 
-    monkeypatch.setattr(baselines.Baseline, "fit", spy)
+    monkeypatch.setattr(tabular, "fit_each", spy)
     plain, fair, drawn = (tabular.run(cell) for cell in cells)
-    index = split.data.X_train.index
-    assert all(fitted.equals(index[~held]) for fitted, held in zip(seen, [*parts, *parts, *parts], strict=True))
+    X, index = split.data.X_train, split.data.y_train.index
+    for (fitted, labelled), held in zip(seen, [*parts, *parts, *parts], strict=True):
+        assert np.array_equal(fitted, X[~held])
+        assert labelled.equals(index[~held])
     assert fair["test_violation"] < 0.2 * plain["test_violation"]
     assert drawn["test_error"] == drawn["test_soft_error"]  # what it draws on average
     assert 0.002 < plain["test_standard_error"] < 0.02
@@ -102,3 +103,20 @@ def test_runs_whose_groups_are_drawn_have_several_seeds() -> None:
     for more, seeds in cases:
         cells = tabular.cells(["zafar"], seeds=3, strengths=(1.0,), blind=(True,), **more)
         assert len(list(cells)) == seeds
+
+
+@pytest.mark.parametrize("method", ["naive", "mary", "cooper"])
+def test_strengths_run_together_have_the_records_of_each_by_itself(
+    method: str, adult_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FERMI_DATA", str(adult_home))
+    options: dict[str, Any] = {"rows": 1500, "blind": (True,), "batch_size": "all", "steps": 60, "missing": 0.5}
+    cells = list(tabular.cells([method], strengths=(0.3, 0.7), notions=("equalized_odds",), **options))
+    assert len({tabular.alike(cell) for cell in cells}) == 1
+    assert tabular.alike(cells[0]) != tabular.alike({**cells[0], "seed": 1})
+    together, single = tabular.run_together(cells), [tabular.run(cell) for cell in cells]
+    for one, other in zip(together, single, strict=True):
+        assert set(one) == set(other)
+        for name in set(one) - {"seconds"}:
+            np.testing.assert_allclose(np.asarray(one[name]), np.asarray(other[name]), 1e-5, 2e-6, err_msg=name)
+    assert together[0]["val_soft_violation"] != pytest.approx(together[1]["val_soft_violation"], abs=1e-4)

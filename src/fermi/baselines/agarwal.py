@@ -16,7 +16,7 @@ import numpy as np
 from fermi._optional import require
 from fermi._typing import Floats, Ints
 from fermi.baselines.common.constraints import constraint
-from fermi.baselines.common.linear_models import dense, logistic_regression
+from fermi.baselines.common.linear_models import dense, logistic_regression, plain_regression
 from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 from fermi.inputs.arguments import AT_LEAST_ONE, whole
 
@@ -45,8 +45,7 @@ class Agarwal(Baseline):
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         fairlearn = require("fairlearn.reductions", extra="baselines")
         X = dense(rows.X)
-        plain = logistic_regression(len(rows.y)).fit(X, rows.y)
-        bound = max((1.0 - strength) * unfairness(rows, plain.predict(X)), _LEAST)
+        bound = max((1.0 - strength) * unfairness(rows, plain_regression(rows).predict(X)), _LEAST)
         moment = getattr(fairlearn, constraint(rows).moment)(difference_bound=bound)
         # The multipliers may sum to 1 / eps.
         found = fairlearn.ExponentiatedGradient(

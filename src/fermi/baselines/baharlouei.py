@@ -14,7 +14,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from fermi.baselines.common.networks import TorchBaseline, WithinConditions, group_means
+from fermi.baselines.common.networks import TorchBaseline, WithinConditions, group_means, probabilities
 from fermi.baselines.common.protocol import Capabilities, Rows
 from fermi.formulas.ermi import centred, excess, nonzero
 
@@ -44,15 +44,15 @@ class RenyiCorrelation(WithinConditions):
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
         """The squared Rényi correlation among the rows of one condition."""
-        rates, counts = group_means(logits.softmax(1), s, self.n_groups)
+        rates, counts = group_means(probabilities(logits), s, self.n_groups)
         p_s = counts / len(s)
         P = p_s[:, None] * rates
         with torch.no_grad():  # by Danskin's theorem no gradient goes through the best v
             M = centred(P.double())
             # M has as few columns as there are classes, and may have thousands of rows: the small side is enough.
-            v = M @ torch.linalg.eigh(M.T @ M).eigenvectors[:, -1]
-            v = (v / nonzero(v.norm())).to(P.dtype)
+            v = M @ torch.linalg.eigh(M.mT @ M).eigenvectors[..., -1:]
+            v = (v / nonzero(v.norm(dim=-2, keepdim=True))).to(P.dtype)
         # ‖Mᵀv‖², divided by p_y once instead of by its root twice, whose gradient could overflow for a rare class.
-        a = (v / nonzero(p_s) ** 0.5) @ excess(P)
-        value: Tensor = (a * (a / nonzero(P.sum(0)))).sum()
+        a = ((v / nonzero(p_s)[:, None] ** 0.5).mT @ excess(P))[..., 0, :]
+        value: Tensor = (a * (a / nonzero(P.sum(-2)))).sum(-1)
         return value

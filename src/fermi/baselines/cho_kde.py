@@ -13,7 +13,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from fermi.baselines.common.networks import TorchBaseline, WithinConditions, group_means
+from fermi.baselines.common.networks import TorchBaseline, WithinConditions, group_means, probabilities
 from fermi.baselines.common.protocol import Capabilities, Rows
 
 
@@ -48,15 +48,18 @@ class DensityGap(WithinConditions):
         """The penalty among the rows of one condition."""
         labelled = self.labelled(logits)
         rates, counts = group_means(labelled, s, self.n_groups)
-        overall = labelled.mean(0).expand_as(rates)
+        overall = labelled.mean(-2, keepdim=True).expand_as(rates)
         seen = counts > 0
-        gap: Tensor = nn.functional.huber_loss(rates[seen], overall[seen], "sum", self.delta) / self.n_classes
-        return gap
+        gaps = nn.functional.huber_loss(rates[..., seen, :], overall[..., seen, :], reduction="none", delta=self.delta)
+        return gaps.sum((-2, -1)) / self.n_classes
 
     def labelled(self, logits: Tensor) -> Tensor:
         """A smoothed indicator, for each row and class, of the class being the most probable."""
-        F = logits.softmax(1)
-        best, second = F.topk(2, dim=1).values.T[:, :, None]
-        ahead = F - torch.where(best == F, second, best)
+        F = probabilities(logits)
+        if F.shape[-1] == 2:
+            ahead = F - F.flip(-1)
+        else:
+            best, second = F.topk(2, dim=-1).values.split(1, dim=-1)
+            ahead = F - torch.where(best == F, second, best)
         indicator: Tensor = torch.special.ndtr(0.5 * ahead / self.bandwidth)
         return indicator

@@ -15,7 +15,13 @@ import torch
 from scipy.stats import entropy
 from torch import Tensor, nn
 
-from fermi.baselines.common.networks import TorchBaseline, WithinConditions, reversed_gradient
+from fermi.baselines.common.networks import (
+    TorchBaseline,
+    WithinConditions,
+    cross_entropy,
+    probabilities,
+    reversed_gradient,
+)
 from fermi.baselines.common.protocol import Capabilities, Rows
 
 _HIDDEN = 16
@@ -70,7 +76,7 @@ class Discriminator(WithinConditions):
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
         """The penalty among the rows of one condition."""
-        inside, shift, outside, prior = (reversed_gradient(parameter[z]) for parameter in self.parameters())
-        hidden = torch.tanh(logits.softmax(1).to(inside.dtype) @ inside + shift)
-        fooled: Tensor = nn.functional.cross_entropy(hidden @ outside + prior, s)
-        return float(self.entropy[z]) - fooled
+        inside, outside = (reversed_gradient(own[..., z, :, :]) for own in (self.inside, self.outside))
+        shift, prior = (reversed_gradient(own[..., z, None, :]) for own in (self.shift, self.prior))
+        hidden = torch.tanh(probabilities(logits).to(inside.dtype) @ inside + shift)
+        return float(self.entropy[z]) - cross_entropy(hidden @ outside + prior, s)

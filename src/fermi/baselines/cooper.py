@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from fermi._optional import require
 from fermi._typing import Ints
-from fermi.baselines.common.networks import Penalty, TorchBaseline, group_means
+from fermi.baselines.common.networks import Penalty, TorchBaseline, cross_entropy, group_means, pick, probabilities
 from fermi.baselines.common.protocol import Capabilities, Rows
 from fermi.torch.cells import BatchCells
 from fermi.torch.feed import predict_logits
@@ -49,12 +49,12 @@ class Cooper(TorchBaseline):
     def _train(
         self, rows: Rows, penalty: nn.Module, weight: float, parts: Iterator[Ints | slice], lr: float, steps: int
     ) -> None:
-        free = steps if weight == 0.0 else steps // 3
+        free = steps if self._plain(weight) else steps // 3
         if free:
             super()._train(rows, penalty, 0.0, islice(parts, free), lr, free)
         if free < steps:
             columns = [torch.as_tensor(c) for c in (rows.y, rows.s, rows.z)]
-            gap = float(penalty(torch.as_tensor(predict_logits(self.module_, rows.X, torch.device("cpu"))), *columns))
+            gap = penalty(torch.as_tensor(predict_logits(self.module_, rows.X, torch.device("cpu"))), *columns)
             self._constrain(rows, make_problem(penalty, (1.0 - self.strength) * gap), parts, lr, steps - free)
 
     def _constrain(self, rows: Rows, problem: Any, parts: Iterator[Ints | slice], lr: float, steps: int) -> None:
@@ -72,35 +72,39 @@ class LargestGap(Penalty):
 
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
         """The largest gap that a batch shows."""
-        return self.gaps(logits, s, z)[0].abs().max()
+        return self.gaps(logits, s, z)[0].abs().amax((-2, -1))
 
     def gaps(self, logits: Tensor, s: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         """Every gap, condition · group × class, and which groups stand beside another one in their condition."""
         cells = BatchCells.of(z, s, self.n_groups)
         rows = cells.counted.nonzero()[:, 0]
-        F, z = logits[rows].softmax(1), z[rows]
+        F, z = probabilities(pick(logits, rows)), z[rows]
         rates, counts = group_means(F, cells.cell[rows], self.n_conditions * self.n_groups)
         overall, totals = group_means(F, z, self.n_conditions)
         seen = ((counts > 0) & (counts < totals.repeat_interleave(self.n_groups)))[:, None]
-        return torch.where(seen, rates - overall.repeat_interleave(self.n_groups, 0), 0.0), seen
+        return torch.where(seen, rates - overall.repeat_interleave(self.n_groups, -2), 0.0), seen
 
 
-def make_problem(gap: Any, epsilon: float) -> Any:
-    """The constrained problem as Cooper takes it: the loss under gaps of at most ε in both directions."""
+def make_problem(gap: Any, epsilon: float | Tensor) -> Any:
+    """The constrained problem as Cooper takes it: the loss under gaps of at most ε in both directions.
+
+    Several networks on the same rows have an ε each; their problems do not touch each other.
+    """
+    bound = torch.as_tensor(epsilon)[..., None, None]
     cooper = require("cooper", extra="baselines")
     base: Any = cooper.ConstrainedMinimizationProblem
 
     class Problem(base):
         def __init__(self) -> None:
             super().__init__()
-            n = 2 * gap.n_conditions * gap.n_groups * gap.n_classes
+            n = 2 * bound.numel() * gap.n_conditions * gap.n_groups * gap.n_classes
             multiplier = cooper.multipliers.DenseMultiplier(num_constraints=n)
             self.close = cooper.Constraint(cooper.ConstraintType.INEQUALITY, multiplier=multiplier)
 
         def compute_cmp_state(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Any:
             gaps, seen = gap.gaps(logits, s, z)
-            violation = torch.stack([gaps - epsilon, -gaps - epsilon]).where(seen, 0.0).flatten().float()
-            loss = nn.functional.cross_entropy(logits, y)
+            violation = torch.stack([gaps - bound, -gaps - bound]).where(seen, 0.0).flatten().float()
+            loss = cross_entropy(logits, y).sum()
             return cooper.CMPState(loss, {self.close: cooper.ConstraintState(violation)})
 
     return Problem()

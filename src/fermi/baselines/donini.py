@@ -15,8 +15,9 @@ import numpy as np
 from scipy.linalg import orth
 
 from fermi._typing import Floats, Ints
-from fermi.baselines.common.linear_models import binary_model, group_deviations, logistic_regression
+from fermi.baselines.common.linear_models import binary_model, group_deviations, logistic_regression, plain_regression
 from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
+from fermi.baselines.common.several import once
 
 
 class Donini(Baseline):
@@ -33,8 +34,8 @@ class Donini(Baseline):
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         deviations = group_deviations(rows)[1]
         U = orth(deviations.reshape(-1, deviations.shape[-1]).T, rcond=1e-9)
-        plain = logistic_regression(len(rows.y)).fit(rows.X, rows.y)
-        fair = logistic_regression(len(rows.y)).fit(np.asarray(rows.X - (rows.X @ U) @ U.T), rows.y)
+        plain, projected = plain_regression(rows), np.asarray(rows.X - (rows.X @ U) @ U.T)
+        fair = once(rows, "orthogonal", lambda: logistic_regression(len(rows.y)).fit(projected, rows.y))
         theta = fair.coef_[0] - U @ (U.T @ fair.coef_[0])
         self.model_ = binary_model(
             (1.0 - strength) * plain.coef_[0] + strength * theta,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from fermi._optional import require
-from fermi.baselines.common.networks import Penalty, TorchBaseline
+from fermi.baselines.common.networks import Penalty, TorchBaseline, group_means, pick
 from fermi.baselines.common.protocol import Capabilities, Rows
 
 _STEEPEST = 30.0  # a logit beyond which a probability may round to 0, which the library does not divide by
@@ -45,7 +45,19 @@ class NormPenalty(Penalty):
 
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
         """The penalty of a batch."""
-        score = (logits[:, 1:] - logits[:, :1]).clamp(-_STEEPEST, _STEEPEST)
-        groups = nn.functional.one_hot(s.clamp(min=0), self.n_groups).to(score.dtype)
-        terms = [self.norm(score[rows], groups[rows]) for _, rows in self.conditions(s, z)]
-        return sum(terms, start=logits.sum() * 0.0)
+        score = (logits[..., 1:] - logits[..., :1]).clamp(-_STEEPEST, _STEEPEST)
+        term = self.of_one if logits.dim() == 2 else self.of_several
+        terms = [term(pick(score, rows), s[rows]) for _, rows in self.conditions(s, z)]
+        return sum(terms, start=logits.sum((-2, -1)) * 0.0)
+
+    def of_one(self, score: Tensor, s: Tensor) -> Tensor:
+        """The library's loss."""
+        value: Tensor = self.norm(score, nn.functional.one_hot(s, self.n_groups).to(score.dtype))
+        return value
+
+    def of_several(self, score: Tensor, s: Tensor) -> Tensor:
+        """The library's loss of each of several networks, of which it takes one at a time; a test compares both."""
+        rate = score.sigmoid()
+        rates, overall = group_means(rate, s, self.n_groups)[0], rate.mean(-2, keepdim=True)
+        value: Tensor = (rates / overall - 1.0).abs().sum((-2, -1))
+        return value

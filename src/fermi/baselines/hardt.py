@@ -14,8 +14,9 @@ import numpy as np
 from fermi._optional import require
 from fermi._typing import Floats, Ints
 from fermi.baselines.common.constraints import constraint, refuse_uniform_groups
-from fermi.baselines.common.linear_models import dense, logistic_regression, mixture
+from fermi.baselines.common.linear_models import dense, mixture, plain_regression
 from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
+from fermi.baselines.common.several import once
 
 
 class Hardt(Baseline):
@@ -35,10 +36,15 @@ class Hardt(Baseline):
         refuse_uniform_groups(rows, self.groups_)
         fairlearn = require("fairlearn.postprocessing", extra="baselines")
         X = np.asarray(dense(rows.X), dtype=np.float64)  # fairlearn writes its own numbers among these
-        self.model_ = logistic_regression(len(rows.y)).fit(X, rows.y)
-        self.thresholds_ = fairlearn.ThresholdOptimizer(
-            estimator=self.model_, constraints=constraint(rows).name, prefit=True, predict_method="predict_proba"
-        ).fit(X, rows.y, sensitive_features=rows.s)
+        self.model_ = plain_regression(rows)
+
+        def thresholds() -> Any:
+            optimizer = fairlearn.ThresholdOptimizer(
+                estimator=self.model_, constraints=constraint(rows).name, prefit=True, predict_method="predict_proba"
+            )
+            return optimizer.fit(X, rows.y, sensitive_features=rows.s)
+
+        self.thresholds_ = once(rows, "thresholds", thresholds)
         self.share_ = strength
 
     def _proba(self, X: Any, s: Ints | None) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from fermi._typing import Floats, Ints
-from fermi.baselines.common.linear_models import Penalty, minimise
+from fermi.baselines.common.linear_models import Penalty, minimise, plain_minimum
 from fermi.baselines.common.protocol import Baseline, Capabilities, Rows, geometric
 
 _BETA = (0.1, 5.0)
@@ -33,7 +33,7 @@ class Jiang(Baseline):
     capabilities = Capabilities(nonbinary_attribute=True, unknown_attribute=True)
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
-        plain = minimise(rows.X, rows.y, 2)
+        plain = plain_minimum(rows)
         beta = geometric(strength, *_BETA)
         self.model_ = plain if beta == 0.0 else minimise(rows.X, rows.y, 2, transport(rows, beta), plain)
 

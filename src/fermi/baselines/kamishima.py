@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.special import softmax
 
 from fermi._typing import Floats, Ints
-from fermi.baselines.common.linear_models import Penalty, minimise
+from fermi.baselines.common.linear_models import Penalty, minimise, plain_minimum
 from fermi.baselines.common.protocol import Baseline, Capabilities, Rows, geometric
 
 _ETA = (0.3, 100.0)
@@ -34,7 +34,7 @@ class Kamishima(Baseline):
     capabilities = Capabilities(nonbinary_target=True, nonbinary_attribute=True, unknown_attribute=True)
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
-        plain = minimise(rows.X, rows.y, rows.n_classes)
+        plain = plain_minimum(rows)
         eta = geometric(strength, *_ETA)
         penalty = mutual_information(rows, eta)
         self.model_ = plain if eta == 0.0 else minimise(rows.X, rows.y, rows.n_classes, penalty, plain)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from fermi.baselines.common.networks import TorchBaseline, WithinConditions
+from fermi.baselines.common.networks import TorchBaseline, WithinConditions, group_sums, probabilities
 from fermi.baselines.common.protocol import Capabilities, Rows
 from fermi.formulas.ermi import ermi
 
@@ -40,7 +40,5 @@ class ChiSquared(WithinConditions):
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
         """The χ² between prediction and group among the rows of one condition."""
-        F = logits.softmax(1)
-        P = F.new_zeros(self.n_groups, F.shape[1]).index_add(0, s, F) / len(F)
-        value: Tensor = ermi(P)
+        value: Tensor = ermi(group_sums(probabilities(logits), s, self.n_groups) / len(s))
         return value

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fermi._typing import Floats, Ints
-from fermi.baselines.common.linear_models import logistic_regression, mixture
+from fermi.baselines.common.linear_models import mixture, plain_regression
 from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
@@ -34,7 +34,7 @@ class Naive(Baseline):
     )
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
-        self.model_ = logistic_regression(len(rows.y)).fit(rows.X, rows.y)
+        self.model_ = plain_regression(rows)
         self.share_ = strength
         self.majority_: Floats = np.eye(rows.n_classes)[np.bincount(rows.y, minlength=rows.n_classes).argmax()]
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from fermi._optional import require
 from fermi._typing import Floats, Ints
-from fermi.baselines.common.linear_models import logistic_regression
+from fermi.baselines.common.linear_models import logistic_regression, plain_regression
 from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
+from fermi.baselines.common.several import once
 from fermi.inputs.arguments import chosen
 from fermi.inputs.folds import folds
 
@@ -67,13 +68,17 @@ class OxonFair(Baseline):
         library = require("oxonfair", extra="baselines")
         inferred = chosen("groups", self.groups, ("true", "inferred")) == "inferred"
         fold = folds(rows.y * rows.n_groups + rows.s, _FOLDS, rng)
-        self.model_ = logistic_regression(len(rows.y)).fit(rows.X, rows.y)
+        self.model_ = plain_regression(rows)
         self.guess_ = logistic_regression(len(rows.y)).fit(rows.X, rows.s) if inferred else None
         # One entry for each group and one, the last, for rows whose group is not known or not sure.
         self.offsets_ = np.zeros(rows.n_groups + 1)
         if strength > 0.0:
-            F = _held_out(rows, rows.y, rows.n_classes, fold)
-            given = _hard(_held_out(rows, rows.s, rows.n_groups, fold)) if inferred else rows.s
+            F = once(rows, "held out", lambda: _held_out(rows, rows.y, rows.n_classes, fold))
+            given = (
+                _hard(once(rows, "groups", lambda: _held_out(rows, rows.s, rows.n_groups, fold)))
+                if inferred
+                else rows.s
+            )
             self._search(library, rows, F, given, max(1.0 - strength, _LEAST))
 
     def _search(self, library: Any, rows: Rows, F: Floats, given: Ints, share: float) -> None:

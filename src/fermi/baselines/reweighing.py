@@ -14,6 +14,7 @@ import numpy as np
 from fermi._typing import Floats, Ints
 from fermi.baselines.common.linear_models import logistic_regression
 from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
+from fermi.baselines.common.several import once
 from fermi.measures import parity_difference
 
 _POWERS = np.arange(1, 13) / 4
@@ -34,7 +35,8 @@ class Reweighing(Baseline):
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         weights = independent_weights(rows)
-        self.power_ = strength * fairest_power(rows, weights) if strength > 0.0 else 0.0
+        fairest = once(rows, "power", lambda: fairest_power(rows, weights)) if strength > 0.0 else 0.0
+        self.power_ = strength * fairest
         self.model_ = logistic_regression(len(rows.y)).fit(rows.X, rows.y, sample_weight=weights**self.power_)
 
     def _proba(self, X: Any, s: Ints | None) -> Floats:

@@ -19,8 +19,9 @@ from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
 from fermi._typing import Floats, Ints
-from fermi.baselines.common.linear_models import L2, LinearModel, binary_model, logistic_regression, mixture
+from fermi.baselines.common.linear_models import L2, LinearModel, binary_model, mixture, plain_regression
 from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
+from fermi.baselines.common.several import once
 
 _TINY = 1e-12
 _BEYOND = 2.0 * (1.0 + 1e-6)  # groups of one size have their root at 2, which rounding may move
@@ -38,8 +39,8 @@ class Rezaei(Baseline):
     capabilities = Capabilities(needs_attribute=True, has_knob=False, draws=True)
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
-        self.plain_ = logistic_regression(len(rows.y)).fit(rows.X, rows.y)
-        self.model_, multipliers = saddle_point(rows, self.plain_)
+        self.plain_ = plain_regression(rows)
+        self.model_, multipliers = once(rows, "saddle point", lambda: saddle_point(rows, self.plain_))
         # t of each class and group; without conditions both classes have the same.
         of_class = np.array([rows.z[rows.y == label].max() for label in (0, 1)])
         self.tilts_: Floats = np.where(of_class[:, None] >= 0, (multipliers * tilts(rows))[of_class], 0.0)

@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from fermi._typing import Floats, Ints
-from fermi.baselines.common.linear_models import L2, LinearModel, binary_model, group_deviations, logistic_regression
+from fermi.baselines.common.linear_models import L2, LinearModel, binary_model, group_deviations, plain_regression
 from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
 
 
@@ -34,7 +34,7 @@ class Zafar(Baseline):
     capabilities = Capabilities(nonbinary_attribute=True)
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
-        plain = logistic_regression(len(rows.y)).fit(rows.X, rows.y)
+        plain = plain_regression(rows)
         A = covariances(rows)
         bounds = (1.0 - strength) * np.abs(A @ plain.coef_[0])
         self.model_ = bounded_logistic(rows.X, rows.y, A, bounds, plain.coef_[0], float(plain.intercept_[0]))

@@ -17,8 +17,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fermi.baselines.common.networks import TorchBaseline, WithinConditions
+from fermi.baselines.common.networks import TorchBaseline, WithinConditions, cross_entropy, probabilities
 from fermi.baselines.common.protocol import Capabilities, Rows
+from fermi.formulas.ermi import nonzero
 
 
 class Zhang(TorchBaseline):
@@ -46,21 +47,22 @@ class Zhang(TorchBaseline):
     def _penalty(self, rows: Rows) -> nn.Module:
         return Adversary(rows)
 
-    def _backward(self, loss: Tensor, extra: Tensor, weight: float, trained: list[Any], own: list[Any]) -> None:
+    def _backward(self, loss: Tensor, extra: Tensor, weight: Any, trained: list[Any], own: list[Any]) -> None:
         """Set the gradients: the paper's update for the network, ∇L_A for the adversary."""
-        every = torch.autograd.grad(extra, [*own, *trained], retain_graph=True, allow_unused=True)
-        loss.backward()
+        every = torch.autograd.grad(extra.sum(), [*own, *trained], retain_graph=True, allow_unused=True)
+        loss.sum().backward()
         for parameter, gradient in zip(own, every, strict=False):
             parameter.grad = gradient
         pairs = [
             (p, a) for p, a in zip(trained, every[len(own) :], strict=True) if a is not None and p.grad is not None
         ]
-        length = torch.stack([a.norm() for _, a in pairs]).norm() if pairs else torch.zeros(())
-        if length == 0.0:
+        if not pairs:
             return
-        along = sum((p.grad * a).sum() / length for p, a in pairs) / length  # of ∇L_P, in units of ∇L_A
+        first = extra.dim()  # of the axes of a parameter that are within a network: the one before counts networks
+        length = nonzero(torch.stack([a.flatten(first).norm(dim=-1) for _, a in pairs]).norm(dim=0))
+        along = sum((p.grad * a).flatten(first).sum(-1) / length for p, a in pairs) / length  # ∇L_P in units of ∇L_A
         for p, a in pairs:
-            p.grad -= (along + weight) * a
+            p.grad -= (along + weight).reshape(*extra.shape, *[1] * (p.dim() - first)) * a
 
 
 class Adversary(WithinConditions):
@@ -74,5 +76,5 @@ class Adversary(WithinConditions):
 
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
         """The adversary's cross-entropy among the rows of one condition."""
-        seen = ((1.0 + self.sharper.abs()) * logits).softmax(1).to(self.slope.dtype)
-        return nn.functional.cross_entropy(seen @ self.slope[z] + self.start[z], s)
+        seen = probabilities((1.0 + self.sharper.abs())[..., None, None] * logits).to(self.slope.dtype)
+        return cross_entropy(seen @ self.slope[..., z, :, :] + self.start[..., z, None, :], s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,6 +13,22 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = Mapping[str, Any]  # everything that decides the result of one training run, in plain values
 CellRecord: TypeAlias = dict[str, Any]  # the cell, and what was measured
+
+
+@dataclass(frozen=True)
+class Together:
+    """Cells that are run at once, since training has much in common for them.
+
+    Attributes
+    ----------
+    of : function of a cell
+        What is the same for all cells that run together.
+    run : function of such cells
+        What was measured in each, as `Figure.run` has it.
+    """
+
+    of: Callable[[Cell], Hashable]
+    run: Callable[[Sequence[Cell]], Sequence[CellRecord | list[CellRecord]]]
 
 
 @dataclass(frozen=True)
@@ -35,6 +51,8 @@ class Figure:
         Raised when `run` changes its meaning: cells of another version are run again.
     way : str
         What `run` is known by on disk, wherever its module lies; figures with the same `run` have the same.
+    together : Together, optional
+        Which cells run at once; otherwise each by itself. The records are the same, up to rounding.
     """
 
     title: str
@@ -44,6 +62,7 @@ class Figure:
     draw: Callable[[pd.DataFrame, Any], None] | None = None
     version: int = 1
     way: str = field(kw_only=True)
+    together: Together | None = field(default=None, kw_only=True)
 
     def key(self, cell: Cell) -> str:
         """The key by which a cell is known on disk: figures that run the same cell in the same way share it."""

@@ -123,14 +123,46 @@ def _run_all(name: str, cells: dict[str, Cell], journal: Journal) -> list[str]:
     # Data sets that a process keeps look like a leak to joblib, which replaces the process and says so.
     with Progress(True) as progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="A worker stopped")
-        running = as_finished([delayed(_run_cell)(name, *cell) for cell in cells.items()])
-        for done, (key, found) in enumerate(running, start=1):
-            if isinstance(found, str):
-                failed.append(found)
-            else:
-                journal.add(key, found)
+        running = as_finished([delayed(_run_group)(name, group) for group in _groups(name, cells)])
+        done = 0
+        for group in running:
+            for key, found in group:
+                if isinstance(found, str):
+                    failed.append(found)
+                else:
+                    journal.add(key, found)
+            done += len(group)
             progress.say(f"{name}: {done} of {len(cells)} training runs")
     return failed
+
+
+def _groups(name: str, cells: dict[str, Cell]) -> list[dict[str, Cell]]:
+    """The cells that are run at once, by their keys."""
+    from fermi.experiments import find
+
+    together = find(name).together
+    groups: dict[Any, dict[str, Cell]] = {}
+    for key, cell in cells.items():
+        groups.setdefault(key if together is None else together.of(cell), {})[key] = cell
+    return list(groups.values())
+
+
+def _run_group(name: str, cells: dict[str, Cell]) -> list[tuple[str, list[CellRecord] | str]]:
+    """Run cells at once in a process of their own: each has an equal share of the seconds. If that fails, singly."""
+    from fermi.experiments import find
+
+    together = find(name).together
+    if together is not None and len(cells) > 1:
+        began = time.perf_counter()
+        try:
+            found = together.run(list(cells.values()))
+        except Exception:  # which of them fails, and why, is said below
+            pass
+        else:
+            share = (time.perf_counter() - began) / len(cells)
+            every = zip(cells.items(), found, strict=True)
+            return [(key, _with_origin(cell, records, share)) for (key, cell), records in every]
+    return [_run_cell(name, key, cell) for key, cell in cells.items()]
 
 
 def _run_cell(name: str, key: str, cell: Cell) -> tuple[str, list[CellRecord] | str]:
@@ -142,8 +174,13 @@ def _run_cell(name: str, key: str, cell: Cell) -> tuple[str, list[CellRecord] | 
         found = find(name).run(cell)
     except Exception as error:
         return key, f"{dict(cell)}: {type(error).__name__}: {' '.join(str(error).split())}"
-    own = {"cell_seconds": time.perf_counter() - began, "commit": _commit(), "machine": _machine(), **_versions()}
-    return key, [{**cell, **own, **record} for record in (found if isinstance(found, list) else [found])]
+    return key, _with_origin(cell, found, time.perf_counter() - began)
+
+
+def _with_origin(cell: Cell, found: CellRecord | list[CellRecord], seconds: float) -> list[CellRecord]:
+    """The records of a cell, with the cell itself and where they come from."""
+    own = {"cell_seconds": seconds, "commit": _commit(), "machine": _machine(), **_versions()}
+    return [{**cell, **own, **record} for record in (found if isinstance(found, list) else [found])]
 
 
 @functools.cache

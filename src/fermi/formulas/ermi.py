@@ -1,6 +1,7 @@
 """ERMI, its variational form and the optimal dual, for one condition.
 
-Written with ``+ * / ** .sum(axis) [:, None]`` alone, so that arrays and tensors of any library can go through.
+Written with ``+ * / ** .sum(axis) [:, None]`` alone, so that arrays and tensors of any library can go through. ERMI
+itself takes a stack of laws as well, in the leading axes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ def nonzero(x: Any) -> Any:
 
 def excess(P: Any) -> Any:
     """What the joint law has beyond independence: P − p_s p_yᵀ."""
-    return P - P.sum(1)[:, None] * P.sum(0)[None, :]
+    return P - P.sum(-1)[..., :, None] * P.sum(-2)[..., None, :]
 
 
 def centred(P: Any) -> Any:
@@ -23,7 +24,7 @@ def centred(P: Any) -> Any:
 
     Its squared Frobenius norm is D_R and its largest singular value ρ_R (appendix C, lemma on Tr(QᵀQ)).
     """
-    return excess(P) / nonzero(P.sum(1))[:, None] ** 0.5 / nonzero(P.sum(0))[None, :] ** 0.5
+    return excess(P) / nonzero(P.sum(-1))[..., :, None] ** 0.5 / nonzero(P.sum(-2))[..., None, :] ** 0.5
 
 
 def ermi(P: Any) -> Any:
@@ -33,7 +34,7 @@ def ermi(P: Any) -> Any:
     factor is divided by its own margin, since the square of a rare cell may be too small to be represented.
     """
     E = excess(P)
-    return ((E / nonzero(P.sum(1))[:, None]) * (E / nonzero(P.sum(0))[None, :])).sum()
+    return ((E / nonzero(P.sum(-1))[..., :, None]) * (E / nonzero(P.sum(-2))[..., None, :])).sum((-2, -1))
 
 
 def optimal_dual(P: Any, l2: float = 0.0) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from fermi._typing import Floats
+from fermi._typing import Floats, Ints
 from fermi.errors import FermiError, listed
 from fermi.inputs.groups import word_of
 from fermi.inputs.plain import from_plain
@@ -177,9 +177,9 @@ def _are_days(values: pd.Series[Any]) -> bool:
 
 
 def _learn_category(name: str, values: pd.Series[Any]) -> ColumnRule:
-    words = _words(values)
-    counts = {str(word): int(count) for word, count in words.value_counts().items()}
-    return category_rule(name, counts, len(values) - len(words))
+    codes, words = _coded_words(values)
+    counts = np.bincount(codes[codes >= 0], minlength=len(words)).tolist()
+    return category_rule(name, dict(zip(words, counts, strict=True)), int((codes < 0).sum()))
 
 
 def category_rule(name: str, counts: Mapping[str, int], missing: int) -> ColumnRule:
@@ -196,13 +196,22 @@ def category_rule(name: str, counts: Mapping[str, int], missing: int) -> ColumnR
     return ColumnRule(name, "category", missing, categories=tuple(kept), rare=tuple(rare))
 
 
-def _words(values: pd.Series[Any]) -> pd.Series[Any]:
-    """The values that are there, as text without blanks around it; 1.0 reads as 1."""
-    present = values.dropna().astype(object)
+def _coded_words(values: pd.Series[Any]) -> tuple[Ints, list[str]]:
+    """The place of each row's word among those that occur, -1 where it has none, and the words.
+
+    Words are without blanks around them, and 1.0 reads as 1.
+    """
+    import pandas as pd
+
     try:
-        return present.map({value: word_of(value).strip() for value in present.unique()})
+        codes, distinct = pd.factorize(values)
+        texts = [word_of(value).strip() for value in pd.Series(distinct).astype(object)]
     except TypeError:  # lists and such, which JSON lines may hold
-        return present.astype(str)
+        codes, found = pd.factorize(values.astype(str).where(values.notna(), None))
+        texts = found.tolist()
+    words = list(dict.fromkeys(texts))  # several values may be one
+    place = {word: i for i, word in enumerate(words)}
+    return np.array([*(place[text] for text in texts), -1], dtype=np.int64)[codes], words
 
 
 def numbers_of(kind: str, values: pd.Series[Any]) -> Floats:
@@ -244,13 +253,12 @@ def _fill_category(column: ColumnRule, values: pd.Series[Any], block: Floats) ->
     """Fill the 0/1 columns of a category; return how many values training never saw, missing ones included."""
     import pandas as pd
 
-    present = values.notna().to_numpy()
-    rows = np.flatnonzero(present)
-    codes = pd.Index([*column.categories, *column.rare], dtype=object).get_indexer(pd.Index(_words(values)))
-    width = len(column.categories)
-    seen = codes >= 0
+    codes, words = _coded_words(values)
+    known = pd.Index([*column.categories, *column.rare], dtype=object)
+    places = np.append(known.get_indexer(pd.Index(words, dtype=object)), -1)[codes]
+    seen, present = places >= 0, codes >= 0
     # Rare values share the column after those of the categories.
-    block[rows[seen], np.minimum(codes[seen], width)] = 1.0
+    block[np.flatnonzero(seen), np.minimum(places[seen], len(column.categories))] = 1.0
     if column.missing:
         block[~present, -1] = 1.0
-    return int((~seen).sum()) + (0 if column.missing else int((~present).sum()))
+    return int((present & ~seen).sum()) + (0 if column.missing else int((~present).sum()))

@@ -82,7 +82,7 @@ def predict_logits(module: nn.Module, X: Any, device: torch.device) -> Floats:
     module.eval()
     parts = [module(feed(X[i : i + _CHUNK])).double().cpu().numpy() for i in range(0, X.shape[0], _CHUNK)]
     module.train(training)
-    return np.concatenate(parts)
+    return np.concatenate(parts, axis=-2)
 
 
 def first_logits(module: nn.Module, X: Any, n_classes: int, device: torch.device) -> Floats:

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fermi._typing import Floats, Ints
 from fermi.baselines.common.protocol import Baseline, Capabilities, Rows
+from fermi.baselines.common.several import once
 from fermi.errors import SmallGroupWarning
 from fermi.inputs.features import known_target
 from fermi.labels import FairLabels
@@ -57,7 +58,7 @@ class LabelStage(Baseline):
 
     def _fit(self, rows: Rows, strength: float, rng: np.random.Generator) -> None:
         seed = int(rng.integers(2**31))
-        plain = self._trained(rows, 0.0, seed)
+        plain = once(rows, "plain labels", lambda: self._trained(rows, 0.0, seed))
         if strength == 0.0:
             self.model_ = plain
             return

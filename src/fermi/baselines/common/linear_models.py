@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fermi._typing import Floats, Ints
 from fermi.baselines.common.protocol import Rows
+from fermi.baselines.common.several import once
 
 L2 = 1e-4  # as FermiClassifier, so that without mitigation all linear methods are one model
 
@@ -23,6 +24,11 @@ Penalty = Callable[[Floats], tuple[float, Floats]]
 def logistic_regression(n: int) -> LogisticRegression:
     """Scikit-learn's logistic regression, with the penalty of `FermiClassifier` on the mean loss of n rows."""
     return LogisticRegression(C=1.0 / (L2 * n), max_iter=2000)
+
+
+def plain_regression(rows: Rows) -> LogisticRegression:
+    """Logistic regression on these rows, which is the same whatever the strength."""
+    return once(rows, "plain", lambda: logistic_regression(len(rows.y)).fit(dense(rows.X), rows.y))
 
 
 def dense(X: Any) -> Any:
@@ -78,6 +84,11 @@ def minimise(
     found = minimize(value_and_gradient, first.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": max_iter})
     theta = found.x.reshape(d + 1, n_classes)
     return LinearModel(theta[:-1], theta[-1])
+
+
+def plain_minimum(rows: Rows) -> LinearModel:
+    """What `minimise` finds on these rows without a penalty, which is the same whatever the strength."""
+    return once(rows, "minimum", lambda: minimise(rows.X, rows.y, rows.n_classes))
 
 
 def binary_model(weights: Floats, intercept: float) -> LinearModel:

@@ -6,7 +6,7 @@ import copy
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,8 @@ from torch import Tensor, nn
 
 from fermi._typing import Floats, Ints
 from fermi.baselines.common.protocol import Baseline, Rows, geometric
+from fermi.baselines.common.several import Together
+from fermi.baselines.common.stacked import Stack, repeated, side_by_side, weights_of
 from fermi.errors import FermiError
 from fermi.inputs.arguments import AT_LEAST_ONE, number, whole
 from fermi.torch import models
@@ -32,12 +34,17 @@ class Penalty(nn.Module, ABC):
     def __init__(self, rows: Rows) -> None:
         super().__init__()
         self.n_classes, self.n_groups, self.n_conditions = rows.n_classes, rows.n_groups, rows.n_conditions
+        self._found: list[tuple[int, Tensor]] = []
+        # The batch whose conditions were found last: all rows at once are the same every time.
+        self._batch: tuple[Tensor | None, Tensor | None] = (None, None)
 
     def conditions(self, s: Tensor, z: Tensor) -> list[tuple[int, Tensor]]:
         """The conditions that a batch shows, each with its rows of known groups."""
-        z = z.where(s >= 0, -1)
-        every = [(value, (z == value).nonzero()[:, 0]) for value in range(self.n_conditions)]
-        return [(value, rows) for value, rows in every if len(rows)]
+        if self._batch[0] is not s or self._batch[1] is not z:
+            known = z.where(s >= 0, -1)
+            every = [(value, (known == value).nonzero()[:, 0]) for value in range(self.n_conditions)]
+            self._found, self._batch = [(value, rows) for value, rows in every if len(rows)], (s, z)
+        return self._found
 
     @abstractmethod
     def forward(self, logits: Tensor, y: Tensor, s: Tensor, z: Tensor) -> Tensor:
@@ -53,15 +60,15 @@ class WithinConditions(Penalty):
         counted = sum(len(rows) for _, rows in parts)
         if counted == len(s) and len(parts) == 1:  # all of them: there is nothing to pick, nor to put back
             return self.within(logits, s, parts[0][0])
-        values = [len(rows) / counted * self.within(logits[rows], s[rows], value) for value, rows in parts]
-        return sum(values, start=logits.sum() * 0.0)
+        values = [len(rows) / counted * self.within(pick(logits, rows), s[rows], value) for value, rows in parts]
+        return sum(values, start=logits.sum((-2, -1)) * 0.0)
 
     @abstractmethod
     def within(self, logits: Tensor, s: Tensor, z: int) -> Tensor:
         """The penalty of the rows of one condition, whose groups are known."""
 
 
-class TorchBaseline(Baseline):
+class TorchBaseline(Baseline, Together):
     """A network trained on cross-entropy + weight · penalty, on batches of any size.
 
     Parameters
@@ -126,21 +133,45 @@ class TorchBaseline(Baseline):
             _check_finite(parameter)
         self.module_.eval()
 
+    def _fit_together(self, models: Sequence[Any], rows: Rows, rng: np.random.Generator) -> bool:
+        if self.module is not None or hasattr(rows.X, "toarray"):
+            return False
+        all_at_once, count = self.batch_size >= len(rows.y), len(models)
+        joint: Any = copy.copy(self)
+        joint.strength = weights_of([own.strength for own in models])
+        with torch.random.fork_rng([]), torch.enable_grad():
+            torch.default_generator.manual_seed(int(rng.integers(2**62)))
+            joint.module_ = Stack(self._fresh_module(rows), count)
+            joint._train(
+                side_by_side(rows) if all_at_once else rows,
+                repeated(self._penalty(rows), count),
+                weights_of([geometric(own.strength, *self.weights) for own in models]),
+                batches(len(rows.y), self.batch_size, self.steps, rng),
+                self.lr,
+                self.steps,
+            )
+        for own, network in zip(models, joint.module_.networks(), strict=True):
+            own.module_ = network.eval()
+            for parameter in network.parameters():
+                _check_finite(parameter)
+        return True
+
     def _train(
-        self, rows: Rows, penalty: nn.Module, weight: float, parts: Iterator[Ints | slice], lr: float, steps: int
+        self, rows: Rows, penalty: nn.Module, weight: Any, parts: Iterator[Ints | slice], lr: float, steps: int
     ) -> None:
         trained, own = list(self.module_.parameters()), list(penalty.parameters())
         groups: list[dict[str, Any]] = [{"params": trained, "lr": lr}]
         groups += [{"params": own, "lr": lr * self.penalty_lr}] if own else []
         optimizer = torch.optim.Adam(groups, fused=True)
         rates = [group["lr"] for group in groups]
+        plain = self._plain(weight)
         for step, batch in enumerate(self._outputs(rows, parts)):
             for group, rate in zip(optimizer.param_groups, rates, strict=True):
                 group["lr"] = rate * (1.0 - step / steps)
-            loss = nn.functional.cross_entropy(*batch[:2])
+            loss = cross_entropy(*batch[:2])
             optimizer.zero_grad()
-            if weight == 0.0:
-                loss.backward()
+            if plain:
+                loss.sum().backward()
             else:
                 self._backward(loss, penalty(*batch), weight, trained, own)
             optimizer.step()
@@ -151,22 +182,32 @@ class TorchBaseline(Baseline):
         table = None if hasattr(rows.X, "toarray") else feed(rows.X)  # once, not batch by batch
         self.module_.train()
         for part in parts:
-            index = part if isinstance(part, slice) else torch.as_tensor(part)
-            y, s, z = (column[index] for column in columns)
-            X = feed(rows.X[part]) if table is None else table[index]
-            if isinstance(part, slice) and self.module is not None:  # which may change in place what it is given
-                X = X.clone()
+            if isinstance(part, slice):  # all of them
+                y, s, z = columns
+                X = feed(rows.X) if table is None else table
+                X = X if self.module is None else X.clone()  # a module may change in place what it is given
+            else:
+                index = torch.as_tensor(part)
+                y, s, z = (column[index] for column in columns)
+                X = feed(rows.X[part]) if table is None else table[index]
             logits = self.module_(X)
             _check_finite(logits)
             yield logits, y, s, z
 
-    def _backward(self, loss: Tensor, extra: Tensor, weight: float, trained: list[Any], own: list[Any]) -> None:
-        """Set the gradients: of loss + weight · penalty for the network, of the penalty for its own parameters."""
+    def _plain(self, weight: Any) -> bool:
+        """Whether the penalty has no weight, for none of several networks."""
+        return not np.any(np.asarray(weight))
+
+    def _backward(self, loss: Tensor, extra: Tensor, weight: Any, trained: list[Any], own: list[Any]) -> None:
+        """Set the gradients: of loss + weight · penalty for the network, of the penalty for its own parameters.
+
+        Several networks have a loss, a penalty and a weight each, and no parameter in common.
+        """
         if not own:
-            (loss + weight * extra).backward()
+            (loss + weight * extra).sum().backward()
             return
-        inside = torch.autograd.grad(extra, own, retain_graph=True, allow_unused=True)
-        (loss + weight * extra).backward()
+        inside = torch.autograd.grad(extra.sum(), own, retain_graph=True, allow_unused=True)
+        (loss + weight * extra).sum().backward()
         for parameter, gradient in zip(own, inside, strict=True):
             parameter.grad = gradient
 
@@ -199,11 +240,40 @@ def _check_finite(value: Tensor) -> None:
         raise FermiError("Training diverged: choose a smaller `lr` or `strength`.")
 
 
+def group_sums(values: Tensor, s: Tensor, n_groups: int) -> Tensor:
+    """The sum of the rows of each group; before rows and columns there may be an axis of networks."""
+    if values.dim() == 2:
+        return values.new_zeros(n_groups, values.shape[1]).index_add(0, s, values)
+    member = nn.functional.one_hot(s, n_groups).to(values.dtype)
+    return (values.mT @ member).mT
+
+
 def group_means(values: Tensor, s: Tensor, n_groups: int) -> tuple[Tensor, Tensor]:
     """The mean of the rows of each group (0 for a group without any), and the number of its rows."""
     counts = torch.bincount(s, minlength=n_groups)
-    sums = values.new_zeros(n_groups, values.shape[1]).index_add(0, s, values)
-    return sums / counts.clamp(min=1)[:, None], counts
+    return group_sums(values, s, n_groups) / counts.clamp(min=1)[:, None], counts
+
+
+def probabilities(logits: Tensor) -> Tensor:
+    """The softmax over classes, the last axis; before the rows there may be an axis of networks."""
+    if logits.dim() == 2:
+        return logits.softmax(1)
+    return (logits - logits.logsumexp(-1, keepdim=True)).exp()  # as they lie: the rows of a network side by side
+
+
+def cross_entropy(logits: Tensor, codes: Tensor) -> Tensor:
+    """The mean cross-entropy over the rows, of each network if there is an axis of networks before them."""
+    if logits.dim() == 2:
+        return nn.functional.cross_entropy(logits, codes)
+    own = logits.mT.gather(-2, codes.expand(len(logits), 1, -1))[..., 0, :]
+    return (logits.logsumexp(-1) - own).mean(-1)
+
+
+def pick(values: Tensor, rows: Tensor) -> Tensor:
+    """Some rows, by number; before rows and columns there may be an axis of networks. Neighbours are not copied."""
+    if len(rows) and int(rows[-1]) - int(rows[0]) + 1 == len(rows):  # rows are in order
+        return values.narrow(-2, int(rows[0]), len(rows))
+    return values[rows] if values.dim() == 2 else values.mT.index_select(-1, rows).mT
 
 
 class _Reversed(torch.autograd.Function):

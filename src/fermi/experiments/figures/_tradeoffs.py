@@ -84,7 +84,9 @@ def figure(
     def draw(records: pd.DataFrame, canvas: Any) -> None:
         Panels(*panels).draw(with_strength_0(records), canvas)
 
-    return Figure(title, cells, tabular.run, summarise, draw, tabular.VERSION, way=tabular.WAY)
+    return Figure(
+        title, cells, tabular.run, summarise, draw, tabular.VERSION, way=tabular.WAY, together=tabular.TOGETHER
+    )
 
 
 def with_strength_0(records: pd.DataFrame) -> pd.DataFrame:

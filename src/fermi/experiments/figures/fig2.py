@@ -155,4 +155,5 @@ FIGURE = Figure(
     draw,
     tabular.VERSION,
     way=tabular.WAY,
+    together=tabular.TOGETHER,
 )

@@ -127,4 +127,5 @@ FIGURE = Figure(
     draw,
     tabular.VERSION,
     way=tabular.WAY,
+    together=tabular.TOGETHER,
 )

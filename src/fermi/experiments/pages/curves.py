@@ -92,13 +92,19 @@ def draw_panel(ax: Any, some: pd.DataFrame) -> None:
         if method == "fermi":
             ax.errorbar(
                 curve["violation"], curve["error"], curve["up"], curve["across"], label=name, markersize=4,
-                elinewidth=0.6, **looks,
+                elinewidth=0.5, ecolor="#00000050", **looks,
             )  # fmt: skip
         else:
             ax.plot(curve["violation"], curve["error"], label=name, markersize=3, **looks)
         inside = curve[curve["error"] <= top + margin]
         above += len(curve) - len(inside)
-        if len(inside) and method != "none":
+        if method == "naive" and len(inside):
+            last = inside.loc[inside["error"].idxmax()]
+            ax.annotate(
+                name, (last["violation"], last["error"]), xytext=(-4, 5), textcoords="offset points", ha="right",
+                fontsize=6.5, color="#777777", annotation_clip=True,
+            )  # fmt: skip
+        elif len(inside) and method != "none":
             fairest = inside.loc[inside["violation"].idxmin()]
             ends.append((float(fairest["error"]), float(fairest["violation"]), name, looks["color"]))
     ax.set_xlim(-_LABELS * right, right)

@@ -10,6 +10,7 @@ import platform
 import subprocess
 import time
 import warnings
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,7 +148,7 @@ def _groups(name: str, cells: dict[str, Cell]) -> list[dict[str, Cell]]:
     return list(groups.values())
 
 
-def _run_group(name: str, cells: dict[str, Cell]) -> list[tuple[str, list[CellRecord] | str]]:
+def _run_group(name: str, cells: Mapping[str, Cell]) -> list[tuple[str, list[CellRecord] | str]]:
     """Run cells at once in a process of their own: each has an equal share of the seconds. If that fails, singly."""
     from fermi.experiments import find
 

@@ -12,9 +12,13 @@ import fermi
 from fermi.cli.bench import load
 from fermi.fitting.checkpoint import DamagedError, LastTwo
 from fermi.stream import _run, _saving, fit_stream
+from fermi.stream._shard import Shard
 from tests.stream.samples import SENSITIVE, frame_of, write
 
-SOLVERS = {"lbfgs": {"solver": "lbfgs", "tol": 1e-11}, "sgda": {"solver": "sgda", "max_iter": 4}}
+SOLVERS: dict[str, dict[str, Any]] = {
+    "lbfgs": {"solver": "lbfgs", "tol": 1e-11},
+    "sgda": {"solver": "sgda", "max_iter": 4},
+}
 
 
 class Interrupted(BaseException):
@@ -129,3 +133,29 @@ def test_a_killed_process_goes_on(tmp_path: Path) -> None:
     assert found["equal"]
     assert found["kills"] == 2
     assert found["left"] == []
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_file_that_goes_after_a_checkpoint_makes_the_fit_begin_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, solver: str
+) -> None:
+    bad, method = folder / "part-1.parquet", {"lbfgs": "evaluate", "sgda": "advance"}[solver]
+    own, calls = getattr(Shard, method), [0]
+
+    def going(shard: Shard, *arguments: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == 8:  # by then there is a checkpoint
+            assert (tmp_path / "state").exists()
+            bad.unlink()
+        return own(shard, *arguments)
+
+    monkeypatch.setattr(Shard, method, going)
+    asked: dict[str, Any] = {"target": "y", "sensitive": SENSITIVE, "skip_bad_files": True}
+    models = [fermi.FermiClassifier(lam=2.0, random_state=0, **SOLVERS[solver]) for _ in range(2)]
+    with pytest.warns(UserWarning, match="1 files were left out"):
+        found = fit_stream(models[0], folder, checkpoint=tmp_path / "state", **asked)
+    assert not bad.exists()
+    assert found.skipped_files_ == (str(bad),)
+    without = fit_stream(models[1], folder, **asked)
+    np.testing.assert_allclose(found.history_[-1]["objective"], without.history_[-1]["objective"], rtol=1e-2)
+    assert len(found.history_) == len(without.history_)

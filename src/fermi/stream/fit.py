@@ -138,10 +138,12 @@ class Stream:
                     if not self.asked.skip_bad_files:
                         raise
                     skipped.append([error.path, error.reason])
+                    if self.checkpoint is not None:
+                        Saving(self.checkpoint, "").remove()  # what was learned counts the rows of that file
 
     def _fit(self, skipped: list[list[str]]) -> FermiClassifier:
         reading, families = self._reading(skipped)
-        saving = self._saving(reading)
+        saving = self._saving(reading, {path for path, _ in skipped})
         saved = None if saving is None else saving.load()
         seed = int(generator(self.estimator.random_state).integers(2**31))
         if saved is not None:
@@ -192,10 +194,11 @@ class Stream:
             schemas.check(reading.columns, families)
         return reading, families
 
-    def _saving(self, reading: Reading) -> Saving | None:
+    def _saving(self, reading: Reading, left: set[str]) -> Saving | None:
         if self.checkpoint is None:
             return None
-        files = [(file.path, *_stamp(file)) for file in self.files]
+        stamped = [(file.path, *_stamp(file)) for file in self.files]
+        files = [stamp for stamp in stamped if stamp[0] not in left or any(stamp[1:])]  # not those that are gone
         apart = ("verbose", "checkpoint", "random_state")
         own = {
             name: getattr(value, "__qualname__", value)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.compose import make_column_transformer
@@ -24,7 +26,7 @@ SOME = rows()
 REFERENCE = fitted(SOME)
 
 
-@pytest.mark.parametrize("kind", ["list", "CSR", "pandas", "polars", "single precision", "column order"])
+@pytest.mark.parametrize("kind", ["list", "CSR", "pandas", "polars", "arrow", "single precision", "column order"])
 def test_numbers_in_any_form_give_the_same_labels(kind: str) -> None:
     names = list("abcd")
     X: Any = {
@@ -32,6 +34,7 @@ def test_numbers_in_any_form_give_the_same_labels(kind: str) -> None:
         "CSR": csr_matrix(SOME.X),
         "pandas": pd.DataFrame(SOME.X, columns=names, index=np.arange(900)[::-1]),
         "polars": pl.DataFrame(SOME.X, schema=names),
+        "arrow": pa.table({name: SOME.X[:, k] for k, name in enumerate(names)}),
         "single precision": SOME.X.astype(np.float32),
         "column order": np.asfortranarray(SOME.X),
     }[kind]
@@ -118,13 +121,16 @@ def test_rows_of_unknown_group_count_in_the_error_and_not_in_the_rates(missing: 
 COLUMNS = pd.DataFrame({"tree": SOME.s, "side": np.where(SOME.X[:, 3] > 0, "left", "right")})
 
 
-@pytest.mark.parametrize("form", ["pandas", "polars", "dict", "array"])
+@pytest.mark.parametrize("form", ["pandas", "polars", "dict", "array", "arrow", "arrays of arrow", "mapping"])
 def test_several_columns_in_any_form_are_the_groups_of_their_combinations(form: str) -> None:
     s: Any = {
         "pandas": COLUMNS,
         "polars": pl.DataFrame({name: COLUMNS[name].tolist() for name in COLUMNS}),
         "dict": {name: COLUMNS[name].tolist() for name in COLUMNS},
         "array": COLUMNS.to_numpy(dtype=object),
+        "arrow": pa.table({name: COLUMNS[name].tolist() for name in COLUMNS}),
+        "arrays of arrow": {name: pa.array(COLUMNS[name].tolist()) for name in COLUMNS},
+        "mapping": MappingProxyType({name: COLUMNS[name].to_numpy() for name in COLUMNS}),
     }[form]
     model = fair().fit(SOME.X, SOME.y, sensitive_features=s)
     assert len(model.groups_) == 6

@@ -90,6 +90,7 @@ def test_rows_of_one_combination_are_added_and_weights_may_be_decimals() -> None
     [
         ({"prediction": "x"}, r"`prediction` is 'x'; expected a column of the table: 'p', 's', 'w', 'z', 'v'\."),
         ({"group": []}, "`group` names no column"),
+        ({"group": np.array(0.5)}, r"`group` is array\(0.5\); expected a column of the table"),
         ({"group": ["s", "s"]}, r"`frame` would give a column two roles"),
         ({"weight": "v"}, "`weight` is not numeric; expected one number of at least zero per row"),
         ({"frame": {"p": [1], "s": ["a"], "w": [-1.0]}}, "`weight` holds negative, missing or infinite numbers"),

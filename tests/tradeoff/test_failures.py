@@ -7,6 +7,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
@@ -144,6 +145,7 @@ def test_refining_goes_on_around_what_failed() -> None:
         ({"lams": 3}, "`lams` is 3"),
         ({"lams": [2], "estimator": baselines.make("naive")}, "expected numbers of at least 0 and at most 1"),
         ({"sensitive_features": None}, "`sensitive_features` is None"),
+        ({"progress": pd.NA}, "`progress` is <NA>; expected True or False"),
         ({"cv": 1}, "`cv` is 1; expected a whole number of at least 2"),
         ({"cv": "x"}, "`cv` is 'x'; expected"),
         ({"X_test": 1}, "`y_test` is None; expected test rows with all of"),

@@ -157,7 +157,9 @@ class Problem:
 
 
 def take_rows(X: Any, rows: Ints | slice) -> Any:
-    """Some rows of an array, a CSR matrix or a pandas DataFrame."""
+    """Some rows of an array, a CSR matrix or a table; of an Arrow table by number, not by a slice."""
+    if type(X).__module__.partition(".")[0] == "pyarrow":
+        return X.take(rows)
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 

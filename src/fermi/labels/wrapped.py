@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -131,9 +131,9 @@ def held_out(
 
 def _sensitive_rows(sensitive: Any, rows: Ints) -> Any:
     """Some rows of sensitive columns in whatever form they came."""
-    if isinstance(sensitive, dict):
+    if isinstance(sensitive, Mapping):
         return {name: _sensitive_rows(column, rows) for name, column in sensitive.items()}
-    if isinstance(sensitive, list | tuple):
+    if isinstance(sensitive, list | tuple | range | memoryview):
         return [sensitive[i] for i in rows]
     return take_rows(sensitive, rows)
 

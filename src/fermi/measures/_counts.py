@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -22,7 +22,10 @@ def read_counts(
 ) -> tuple[Rows, Notion]:
     """Find the columns of a table of counts, and the notion that its condition stands for."""
     given = _columns(frame)
-    groups = [group] if isinstance(group, str) or not isinstance(group, Iterable) else list(group)
+    try:
+        groups: list[Any] = [group] if isinstance(group, str) else list(group)
+    except TypeError:  # no sequence, whatever it is
+        groups = [group]
     if not groups:
         raise bad_argument("group", "names no column", "one or several")
     wanted = [("prediction", prediction), *(("group", name) for name in groups), ("weight", weight)]

@@ -74,7 +74,7 @@ class Contingency:
         n_unknown = number("n_unknown", n_unknown, "a weight of at least zero", low=0.0)
         fields: dict[str, Any] = {"table": cells, "n_unknown": float(n_unknown), "notion": notion, "soft": bool(soft)}
         for name, given, size in zip(AXES, (conditions, groups, classes), cells.shape, strict=True):
-            left_out = isinstance(given, Sized) and not len(given)
+            left_out = isinstance(given, Sized) and getattr(given, "shape", None) != () and not len(given)
             labels = tuple(range(size)) if left_out else read_labels(given, name)
             labels = tuple(map(str, labels)) if name == "groups" else labels
             if len(set(labels)) != size:

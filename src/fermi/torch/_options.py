@@ -86,7 +86,13 @@ class NetSettings(Common):
         trained = [p for p in module.parameters() if p.requires_grad]
         if not trained:
             raise bad_argument("module", "has no parameters to train", "at least one that requires a gradient")
-        optimizer = self.optimizer(trained, lr=self.lr)
+        try:
+            optimizer = self.optimizer(trained, lr=self.lr)
+        except Exception as error:  # each has its own ways to refuse parameters
+            name, said = getattr(self.optimizer, "__name__", "it"), f"{type(error).__name__}: {error}"
+            raise bad_argument(
+                "optimizer", f"cannot be made as {name}(parameters, lr={self.lr}) ({said})", "a class that can"
+            ) from error
         if not isinstance(optimizer, torch.optim.Optimizer) or isinstance(optimizer, torch.optim.LBFGS):
             raise bad_argument("optimizer", f"has made {type(optimizer).__name__}", "one that steps by gradients alone")
         return optimizer
@@ -110,5 +116,5 @@ def _device(given: Any) -> torch.device:
         device = torch.device(given)
         torch.empty(0, device=device)
         return device
-    except (RuntimeError, TypeError, AssertionError):
+    except (RuntimeError, TypeError, ValueError, AssertionError):
         raise bad_argument("device", f"is {given!r}", "'auto', 'cpu', or a device that torch has here") from None

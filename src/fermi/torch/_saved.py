@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,6 +68,9 @@ def _restore(run: Any, state: dict[str, Any]) -> None:
     whole = all(type(count) is int and count >= 0 for count in (run.epoch, run.step, run.waited))
     if not whole or not 0 < run.epoch <= run.own.max_epochs or run.step != run.epoch * run.per_epoch:
         raise ValueError("passes that cannot be")
+    numbers = all(type(entry) in (int, float) for record in run.history for entry in record.values())
+    if type(run.best) is not float or math.isnan(run.best) or not numbers or len(run.history) != run.epoch:
+        raise ValueError("a history that cannot be")
     finite = all(bool(torch.isfinite(part).all()) for part in _tensors(state) if part.is_floating_point())
     if run.shares.shape != shapes or not finite:
         raise ValueError("arrays that cannot be")

@@ -14,6 +14,7 @@ from sklearn.exceptions import FitFailedWarning
 from fermi.errors import FermiError
 from fermi.fitting.problem import Problem
 from fermi.fitting.progress import Progress
+from fermi.inputs.arguments import flag
 from fermi.inputs.sharing import shared_rows
 from fermi.tradeoff._curve import Kept, TradeoffCurve
 from fermi.tradeoff._figures import Predicted, figures
@@ -87,7 +88,7 @@ def tradeoff_curve(
     >>> model.lam > 0
     True
     """
-    knob = Knob.find(estimator)
+    knob, shown = Knob.find(estimator), flag("progress", progress)
     values = first_values(knob) if lams is None else read_values(lams, knob)
     given, coded, classes = read_training(X, y, sensitive_features, knob)
     test = read_test(X_test, y_test, sensitive_test, given, classes, knob)
@@ -98,7 +99,7 @@ def tradeoff_curve(
     if test is not None:
         rows["test"] = test.coded
     # The rows of several folds at once would be several copies of the data: each chain then keeps its own.
-    with Progress(progress) as bar, shared_rows() if knob.reads_rows and len(folds) == 1 else nullcontext():
+    with Progress(shown) as bar, shared_rows() if knob.reads_rows and len(folds) == 1 else nullcontext():
         sweep = _Sweep(plan, rows, n_jobs, bar)
         sweep.extend(values)
         if lams is None:

@@ -117,7 +117,12 @@ def test_what_is_trained_side_by_side() -> None:
 def test_the_plain_model_is_trained_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     plain = linear_models.logistic_regression
-    monkeypatch.setattr(linear_models, "logistic_regression", lambda n: made.append(n) or plain(n))
+
+    def counted(n: int) -> Any:
+        made.append(n)
+        return plain(n)
+
+    monkeypatch.setattr(linear_models, "logistic_regression", counted)
     X, y, s = rows()
     fit_each(baselines.make(name), STRENGTHS, X, y, sensitive_features=s)
     fit_each(baselines.make(name), STRENGTHS, X, y, sensitive_features=s)

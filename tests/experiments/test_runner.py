@@ -115,7 +115,7 @@ def test_cells_that_run_together_have_a_record_and_a_share_each(
     seconds = {records[0]["cell_seconds"] for _, records in first if not isinstance(records, str)}
     assert len(seconds) == 1
     CALLS.clear()
-    rest = {alone.key(cell): cell for cell in ({"x": 3}, {"x": 4})}
+    rest: dict[str, Any] = {alone.key(cell): cell for cell in ({"x": 3}, {"x": 4})}
     singly = runner._run_group("squares", rest)  # where they fail together, each is run by itself
     assert CALLS == [3, 4]
     assert [records[0]["square"] for _, records in singly if not isinstance(records, str)] == [9, 16]

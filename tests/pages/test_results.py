@@ -16,9 +16,11 @@ from fermi.experiments.statements.statement import judge
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 RECORDED = sorted(path.parent.name for path in RESULTS.glob(f"*/{RECORDS}"))
+LONG = {"fig11", "fig12"}  # judged as figure 10 is, in half a minute each
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.long] * (n in LONG)) for n in RECORDED])
 def test_a_page_is_what_its_records_say(name: str) -> None:
     figure, found = experiments.find(name), kept(RESULTS / name)
     keys = [figure.key(cell) for cell in figure.cells(False)]

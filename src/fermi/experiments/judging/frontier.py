@@ -66,8 +66,10 @@ class Curve:
     """The settings of one method in one run, by strength."""
 
     def __init__(self, records: pd.DataFrame, reading: Reading = LABELS) -> None:
-        self.records = records.sort_values("strength")
         self.reading = reading
+        self._records = records
+        self._order = np.argsort(records["strength"].to_numpy())
+        self._read: dict[str, Any] = {}
 
     def at(self, level: float) -> dict[str, Any]:
         """Test error and violation at the place that the validation rows choose for a level.
@@ -76,10 +78,10 @@ class Curve:
         is better: `constant` is 1 there.
         """
         error, gaps = f"{self.reading.error}error", f"{self.reading.gaps}gaps"
-        spare, same, same_blocks = self.records[list(_CONSTANT)].iloc[0]
+        spare, same, same_blocks = (self._column(name)[0] for name in _CONSTANT)
         place = place_within(self._column(f"val_{gaps}"), self._column(f"val_{error}"), level, spare)
         if place is None:
-            blocks = None if self.reading.error else np.array(same_blocks)
+            blocks = None if self.reading.error else same_blocks
             return {"error": same, "violation": 0.0, "strength": np.nan, "constant": 1.0, "blocks": blocks}
         return {
             "error": between(self._column(f"test_{error}"), place),
@@ -91,7 +93,10 @@ class Curve:
         }
 
     def _column(self, name: str) -> Floats:
-        return np.array(self.records[name].tolist(), dtype=float)
+        if name not in self._read:
+            self._read[name] = np.array(self._records[name].tolist(), dtype=float)[self._order]
+        column: Floats = self._read[name]
+        return column
 
 
 def at_levels(records: pd.DataFrame, levels: Sequence[float] = LEVELS, reading: Reading = LABELS) -> pd.DataFrame:

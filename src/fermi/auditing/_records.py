@@ -9,7 +9,21 @@ from fermi.records import Estimate, RateRecord
 
 @dataclass(frozen=True)
 class DifferenceRecord:
-    """One figure of two predictions for the same rows: of which group, of both, and the second less the first."""
+    """One figure of two predictions for the same rows: of which group, of both, and the second less the first.
+
+    Attributes
+    ----------
+    group : str
+        The group, or what stands for all rows.
+    rows : float
+        The weight of its rows.
+    figure : str
+        What is compared, such as `rate_yes` or `error`.
+    first, second : float
+        The figure of each prediction.
+    change : Estimate
+        The second less the first, with an interval as of pairs.
+    """
 
     group: str
     rows: float
@@ -28,8 +42,22 @@ class DifferenceRecord:
 class PeriodRecord:
     """One period of decisions that are followed: its gap between groups, and what has moved since the reference.
 
-    `gap` is of groups with enough rows, `behind` the rates that make it. `moves` says in words what moved beyond noise;
-    `gap_p_value` and `rates_p_value` are those of nothing having changed.
+    Attributes
+    ----------
+    period : str
+        What the period is called.
+    rows : float
+        The weight of its rows.
+    gap : Estimate
+        The parity difference between groups with enough rows.
+    behind : RateRecord, optional
+        The rates that make the gap.
+    error : Estimate, optional
+        The error, where true labels are known.
+    moves : tuple of str
+        What moved beyond noise, in words.
+    gap_p_value, rates_p_value : float, optional
+        How probable such changes are if nothing has changed.
     """
 
     period: str

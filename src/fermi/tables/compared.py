@@ -78,7 +78,7 @@ def _predicted(read: ReadRows, declared: list[Any]) -> Any:
 
 
 def _in_order(a: pd.DataFrame, b: pd.DataFrame, question: Question) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both tables, if their rows are of the same people as far as anybody can see."""
+    """Give the tables back if their rows are of the same people as far as anybody can see."""
     same = [name for name in (question.target, *question.sensitive) if name is not None]
     alike = len(a) == len(b) and all((_words(a[name]) == _words(b[name])).all() for name in same)
     if not alike:

@@ -153,9 +153,10 @@ def test_equality_looks_at_labels_not_at_order() -> None:
 
 
 def test_a_label_in_an_array_of_no_dimension_is_one() -> None:
-    assert Contingency([[1, 2]], groups=np.array("x")).groups == ("x",)
+    label: Any = np.array("x")
+    assert Contingency([[1, 2]], groups=label).groups == ("x",)
     with pytest.raises(FermiError, match="`groups` is 'x'; expected 2 different labels"):
-        Contingency([[1, 2], [3, 4]], groups=np.array("x"))
+        Contingency([[1, 2], [3, 4]], groups=label)
 
 
 def test_the_table_cannot_be_changed() -> None:
